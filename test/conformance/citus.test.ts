@@ -75,5 +75,67 @@ describe.runIf(URL !== undefined)('Citus', () => {
         if (text.includes('ORDER BY')) expect(plan, text).toMatch(/Task[\s\S]*Limit/);
       }
     });
+
+    test('no write commits in two phases', async () => {
+      const { administrator, phases } = await counter();
+      try {
+        await administrator.query('ALTER SYSTEM SET citus.recover_2pc_interval TO -1');
+        await administrator.query('SELECT pg_reload_conf()');
+        await store.createDatabase('long', { model: 'm', fingerprint: 'm', dimensions: 2 });
+        // The creation makes tables, which is done in two phases.
+        expect(await phases()).toBeGreaterThan(0);
+        await store.beginReembedding('long', { model: 'n', fingerprint: 'n', dimensions: 2 });
+        await phases();
+        await put('db', [{ id: 1, data: { at: -1, more: true }, vector: [1, 0] }]);
+        await put('db', [{ id: 1, data: { at: -1, more: true }, vector: [1, 0] }]);
+        const patched = await store.preparePatch('db', '2', Buffer.from('{"data":{"at":7}}'));
+        await store.commit('db', patched, { vectors: new Float32Array() });
+        await store.deleteRecords('db', { ids: [3] });
+        const filter = { rules: [{ column: 'at', operator: 'greater_than', value: 90 }] } as never;
+        expect(await store.deleteRecords('db', { filter })).toBeGreaterThan(0);
+        const text = Buffer.from(
+          '{"records":[{"id":1,"data":{"text":"long"}},{"id":2,"data":{"text":"b"}}]}',
+        );
+        const passages = {
+          vectors: Float32Array.of(1, 0, 0, 1, 1, 0),
+          splits: Uint32Array.of(0, 2, 2, 0, 0, 1, 0, 1, 2),
+        };
+        const prepared = await store.prepareBatch('long', text);
+        await store.commit('long', prepared, { ...passages, fingerprint: 'm' });
+        const batch = await store.prepareReembedding('long');
+        await store.commitReembedding('long', batch, { ...passages, fingerprint: 'n' });
+        await (await store.holdWriters('long'))();
+        const times = { created_at: '2026-01-01T00:00:00Z', last_write_at: '2026-01-01T00:00:00Z' };
+        const change = {
+          position: 1,
+          kind: 'created',
+          id: 1,
+          uuid: crypto.randomUUID(),
+          at: times.created_at,
+        };
+        const feed = { position: 1, epoch: 'a'.repeat(32), changes: [change as never], times, nextId: 200 };
+        await store.adoptFeed('db', feed);
+        expect(await phases()).toBe(0);
+        // These remove tables afterwards.
+        await store.switchReembedding('long');
+        expect((await store.describeDatabase('long')).model).toBe('n');
+      } finally {
+        await administrator.query('ALTER SYSTEM RESET citus.recover_2pc_interval');
+        await administrator.query('SELECT pg_reload_conf()');
+        await administrator.end();
+      }
+    });
   });
 });
+
+/** Counts the transactions with two phases since the last call. */
+async function counter() {
+  const administrator = new pg.Client({ connectionString: URL });
+  await administrator.connect();
+  const phases = async () => {
+    const { rows } = await administrator.query('SELECT count(*)::integer AS count FROM pg_dist_transaction');
+    await administrator.query('SELECT recover_prepared_transactions()');
+    return rows[0].count;
+  };
+  return { administrator, phases };
+}

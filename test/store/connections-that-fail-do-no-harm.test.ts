@@ -368,7 +368,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
       WHERE relnamespace = 'cosift'::regnamespace AND relkind = 'r'
       AND has_table_privilege('cosift_reader', oid, 'SELECT')`;
     expect(await server.run(readable, name)).toBe(
-      'changes_2 columns databases passages_1_1 passages_2_1 records_1_1 records_2_1',
+      'changes_2 columns databases passages_1_1 passages_2_1 records_1_1 records_2_1 schema_version',
     );
     const body = Buffer.from(JSON.stringify({ records: [{ id: 1, data: {}, vector: [1, 0] }] }));
     await service.commit('db', await service.prepareBatch('db', body), { vectors: new Float32Array() });

@@ -6,6 +6,10 @@ import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 /** The tables and functions of Citus with their columns and parameters. They take notes, and refuse what Citus does. */
 const CITUS = `CREATE TABLE calls (place serial, call text);
   CREATE TABLE pg_dist_partition (logicalrelid regclass, colocationid integer);
+  CREATE TABLE pg_dist_shard (logicalrelid regclass, shardid bigint);
+  CREATE TABLE pg_dist_placement (shardid bigint, groupid integer);
+  CREATE TABLE pg_dist_node (groupid integer, nodename text, nodeport integer);
+  INSERT INTO pg_dist_node VALUES (0, 'one', 1), (1, 'other', 1);
   CREATE FUNCTION create_distributed_table(table_name regclass, distribution_column text,
     distribution_type text DEFAULT 'hash', colocate_with text DEFAULT 'default', shard_count int DEFAULT NULL)
   RETURNS void LANGUAGE plpgsql AS $$
@@ -18,6 +22,8 @@ const CITUS = `CREATE TABLE calls (place serial, call text);
       INSERT INTO calls (call) SELECT concat_ws(' ', split_part(table_name::text, '.', -1), 'by',
         coalesce(distribution_column, 'nothing'), 'with', colocate_with);
       INSERT INTO pg_dist_partition VALUES (table_name, coalesce(other.colocationid, table_name::oid::integer));
+      INSERT INTO pg_dist_shard VALUES (table_name, table_name::oid);
+      INSERT INTO pg_dist_placement VALUES (table_name::oid, (SELECT count(*) FROM pg_dist_partition) % 2);
     END
   $$;`;
 

@@ -47,7 +47,11 @@ describe.skipIf(NO_SERVER !== undefined)(`plans of statements${NO_SERVER ? ` (${
   /** Expects plans that read few records by an index. */
   const expectIndex = (statements: ExplainedStatement[]) => {
     expect(statements.length).toBeGreaterThan(0);
-    for (const { text, plan } of statements) expect(plan, text).not.toMatch(/Seq Scan|SubPlan|InitPlan/);
+    for (const { text, plan } of statements) {
+      // There are few databases here.
+      const ofRecords = plan.replace('Seq Scan on databases', '');
+      expect(ofRecords, text).not.toMatch(/Seq Scan|SubPlan|InitPlan/);
+    }
   };
   /** Expects plans that read records in the order of an index. */
   const expectOrder = (statements: ExplainedStatement[]) => {

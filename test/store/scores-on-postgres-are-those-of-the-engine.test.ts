@@ -9,6 +9,7 @@ import { PostgresStore } from '../../src/store/postgres/index.js';
 import { RecordReader } from '../../src/store/postgres/record-reader.js';
 import { marginOf } from '../../src/store/postgres/scores.js';
 import { Searcher } from '../../src/store/postgres/searcher.js';
+import { Servers } from '../../src/store/postgres/servers.js';
 import type { EmbeddedVectors, RecordStore, StoreSearchRequest } from '../../src/store/record-store.js';
 import { Random } from '../conformance/random.js';
 import { uuidOf } from '../conformance/random-records.js';
@@ -191,7 +192,7 @@ describe('searches of hostile data (seed 20261122)', { timeout: 180_000 }, () =>
         text.replaceAll(/-\((passage_)?emb <#> (\$\d+)::vector\)/g, `(-($1emb <#> $2::vector) + ${noise})`);
     });
     const catalog = new Catalog(LIMITS);
-    return new Searcher(new RecordReader(database, catalog), catalog, margin);
+    return new Searcher(new RecordReader(new Servers(database, undefined), catalog), catalog, margin);
   };
 
   test.each(requests)('%s: the same with disturbed scores', async (_, request) => {

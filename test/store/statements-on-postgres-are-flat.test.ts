@@ -6,6 +6,7 @@ import { hashKey } from '../../src/server/keys/key-format.js';
 import { PostgresKeyStorage } from '../../src/server/keys/postgres-key-storage.js';
 import { PostgresWebhookStore } from '../../src/server/webhooks/postgres-webhook-store.js';
 import type { StoredWebhook } from '../../src/server/webhooks/stored-webhook.js';
+import { Catalog } from '../../src/store/postgres/catalog.js';
 import { PostgresStore, ServiceTables } from '../../src/store/postgres/index.js';
 import { StaleError } from '../../src/store/stale-error.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
@@ -172,6 +173,8 @@ const useAll = async () => {
   await store.examine('all', {});
   await store.progress();
   await store.listDatabases();
+  // Those of workers that do not answer.
+  await database.read((sql) => new Catalog(LIMITS).names(sql));
   const times = { created_at: '2026-01-01T00:00:00Z', last_write_at: '2026-01-01T00:00:00Z' };
   const change = { position: 1, kind: 'created', id: 1, uuid: crypto.randomUUID(), at: times.created_at };
   const feed = { position: 1, epoch: 'a'.repeat(32), changes: [change as never], times, nextId: 100 };

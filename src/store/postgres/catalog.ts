@@ -9,7 +9,8 @@ import { CLOCK } from './clock.js';
 import type { Group, Groups } from './groups.js';
 import { hasHnswIndex } from './hnsw-index.js';
 import { groupsOf } from './schema.js';
-import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
+import type { Servers } from './servers.js';
+import { arrayOf, type Sql } from './sql.js';
 import {
   changesOf,
   makeAndUse,
@@ -136,11 +137,10 @@ export class Catalog {
     return { ...entry, now: Math.max(entry.clock, entry.last_write_at + 1) };
   }
 
-  /** All databases, in the order of their ids. */
-  async listAll(sql: Sql): Promise<CatalogEntry[]> {
-    const { all } = this.#groups ?? (await this.groups(sql));
-    const lists = await Promise.all(all.map((group) => this.list(sql, group)));
-    return lists.flat().sort((a, b) => (a.id < b.id ? -1 : 1));
+  /** The ids of all databases, also of those that do not answer, and maybe of some that were dropped. */
+  async names(sql: Sql): Promise<string[]> {
+    const rows = await sql.run<{ id: string }>('SELECT DISTINCT id FROM cosift.names');
+    return rows.map(({ id }) => id);
   }
 
   /** The databases of a group. */
@@ -171,10 +171,11 @@ export class Catalog {
 
   /** Creates a database, or describes one that exists with the same settings. */
   async create(
-    database: SqlDatabase,
+    servers: Servers,
     id: string,
     given: StoreSettings,
   ): Promise<{ created: boolean; database: StoredDatabase }> {
+    const database = servers.of(id);
     const found = await database.write((sql) => this.#existing(sql, id, given));
     if (found !== undefined) return { created: false, database: found };
     const { created, described } = await makeAndUse(
@@ -201,7 +202,7 @@ export class Catalog {
         return { created: false, described };
       },
     );
-    if (!created) await removeUnusedTables(database);
+    if (!created) await removeUnusedTables(servers);
     return { created, database: described };
   }
 

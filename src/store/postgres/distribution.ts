@@ -1,5 +1,5 @@
 import type { Group } from './groups.js';
-import type { Sql } from './sql.js';
+import { arrayOf, type Sql } from './sql.js';
 
 /** The number of groups of a new store: on Citus that of the shards of a table, elsewhere one. */
 export async function groupCount(sql: Sql): Promise<number> {
@@ -15,6 +15,19 @@ export async function placeGroup(sql: Sql, { databases, columns, reembeddings }:
   if (!(await isCitus(sql))) return;
   await place(sql, databases, 'none');
   for (const table of [columns, reembeddings]) await place(sql, table, databases);
+}
+
+/** The worker of each group, in the order of the groups. */
+export async function serversOf(sql: Sql, groups: readonly Group[]): Promise<string[]> {
+  const rows = await sql.run<{ server: string }>(
+    `SELECT coalesce(nodename || ':' || nodeport, '') AS server
+    FROM unnest($1::text[]) WITH ORDINALITY AS t (name, place)
+      LEFT JOIN pg_dist_shard ON logicalrelid = to_regclass(t.name)
+      LEFT JOIN pg_dist_placement USING (shardid) LEFT JOIN pg_dist_node USING (groupid)
+    ORDER BY place`,
+    [arrayOf(groups.map(({ databases }) => databases))],
+  );
+  return rows.map(({ server }) => server);
 }
 
 /** Places the new tables of a database where its group is. */

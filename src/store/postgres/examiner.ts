@@ -4,7 +4,8 @@ import { unwrap } from '../local/unwrap.js';
 import type { Examination, ExamineCall } from '../record-store.js';
 import { type Catalog, type CatalogEntry, settingsOf } from './catalog.js';
 import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
-import { arrayOf, type Sql, type SqlDatabase, type SqlValue } from './sql.js';
+import type { Servers } from './servers.js';
+import { arrayOf, type Sql, type SqlValue } from './sql.js';
 import { changesOf, tablesOf } from './tables.js';
 
 /** Records that are read at a time. */
@@ -24,16 +25,16 @@ const ADVICE = 'restore a backup, or import these records again';
  * One transaction reads everything, so that the number of records and the change feed fit the records while others write.
  */
 export class Examiner {
-  readonly #database: SqlDatabase;
+  readonly #servers: Servers;
   readonly #catalog: Catalog;
 
-  constructor(database: SqlDatabase, catalog: Catalog) {
-    this.#database = database;
+  constructor(servers: Servers, catalog: Catalog) {
+    this.#servers = servers;
     this.#catalog = catalog;
   }
 
   async examine(id: string, { signal, onProgress }: ExamineCall): Promise<Examination> {
-    return await this.#database.read(async (sql) => {
+    return await this.#servers.of(id).read(async (sql) => {
       const entry = await this.#catalog.find(sql, id);
       const reader = new RecordsCheck(sql, entry, this.#catalog.rulesOf(entry));
       const vectorType = await this.#catalog.vectorType(sql);

@@ -4,7 +4,8 @@ import type { StoreExportRequest } from '../record-store.js';
 import { type Catalog, databaseNotFound } from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
 import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
-import { arrayOf, type Sql, type SqlDatabase, Values } from './sql.js';
+import type { Servers } from './servers.js';
+import { arrayOf, type Sql, Values } from './sql.js';
 import { recordsOf } from './tables.js';
 
 /** Records that are read at a time. */
@@ -14,11 +15,11 @@ const AHEAD = 4;
 
 /** Exports the records of a database as they are at one moment, which is that of a transaction. */
 export class Exporter {
-  readonly #database: SqlDatabase;
+  readonly #servers: Servers;
   readonly #catalog: Catalog;
 
-  constructor(database: SqlDatabase, catalog: Catalog) {
-    this.#database = database;
+  constructor(servers: Servers, catalog: Catalog) {
+    this.#servers = servers;
     this.#catalog = catalog;
   }
 
@@ -28,15 +29,16 @@ export class Exporter {
     signal?: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     signal?.throwIfAborted();
-    const epoch = await this.#database.read(async (sql) => (await this.#catalog.find(sql, id)).epoch);
+    const epoch = await this.#servers.of(id).read(async (sql) => (await this.#catalog.find(sql, id)).epoch);
     const stop = new AbortController();
-    const queue = new ChunkQueue(this.#database.isConcurrent ? AHEAD : Number.POSITIVE_INFINITY);
+    const queue = new ChunkQueue(this.#servers.of(id).isConcurrent ? AHEAD : Number.POSITIVE_INFINITY);
     const end = () => {
       stop.abort(signal?.reason);
       queue.end(signal?.reason);
     };
     signal?.addEventListener('abort', end, { once: true });
-    const reading = this.#database
+    const reading = this.#servers
+      .of(id)
       .read((sql) => this.#read(sql, id, request, queue, stop.signal))
       .then(
         () => queue.end(),
@@ -48,7 +50,7 @@ export class Exporter {
         signal?.throwIfAborted();
         if (chunk === undefined) return;
         // The transaction still sees a database that was dropped meanwhile.
-        const current = await this.#database.read((sql) => this.#catalog.find(sql, id));
+        const current = await this.#servers.of(id).read((sql) => this.#catalog.find(sql, id));
         if (current.epoch !== epoch) throw databaseNotFound(id);
         yield chunk;
       }
@@ -61,7 +63,7 @@ export class Exporter {
 
   /** See `RecordStore.linesOf`. */
   async linesOf(id: string, ids: readonly number[]): Promise<Uint8Array> {
-    return await this.#database.read(async (sql) => {
+    return await this.#servers.of(id).read(async (sql) => {
       const entry = await this.#catalog.find(sql, id);
       const rows = await sql.run<RecordRow & RowVectors>(
         `SELECT ${ROW}, ${VECTORS} FROM ${recordsOf(entry)} WHERE id = ANY($1::bigint[]) ORDER BY id`,

@@ -1,6 +1,7 @@
 import type { AdoptedFeed } from '../record-store.js';
 import type { Catalog } from './catalog.js';
-import { arrayOf, type SqlDatabase } from './sql.js';
+import type { Servers } from './servers.js';
+import { arrayOf } from './sql.js';
 import { changesOf } from './tables.js';
 import { KINDS } from './writer.js';
 
@@ -9,12 +10,12 @@ const BATCH = 2_000;
 
 /** Replaces the change feed of a database by that of another store. */
 export async function adoptFeed(
-  database: SqlDatabase,
+  servers: Servers,
   catalog: Catalog,
   id: string,
   { epoch, position, changes, times, nextId }: AdoptedFeed,
 ): Promise<void> {
-  await database.write(async (sql) => {
+  await servers.of(id).write(async (sql) => {
     const entry = await catalog.lock(sql, id);
     const table = changesOf(entry);
     await sql.run(`DELETE FROM ${table}`);

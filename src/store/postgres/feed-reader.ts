@@ -5,7 +5,8 @@ import type { StoreChangesRequest } from '../record-store.js';
 import type { Catalog, CatalogEntry } from './catalog.js';
 import { lastExpired } from './retention.js';
 import { keyText, nativeRow, type RecordRow, ROW } from './rows.js';
-import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
+import type { Servers } from './servers.js';
+import { arrayOf, type Sql } from './sql.js';
 import { changesOf, recordsOf } from './tables.js';
 import { KINDS } from './writer.js';
 
@@ -26,18 +27,18 @@ interface ChangeRow {
 
 /** Reads the change feeds. */
 export class FeedReader {
-  readonly #database: SqlDatabase;
+  readonly #servers: Servers;
   readonly #catalog: Catalog;
   readonly #keepChangesMs: number;
 
-  constructor(database: SqlDatabase, catalog: Catalog, keepChangesMs: number) {
-    this.#database = database;
+  constructor(servers: Servers, catalog: Catalog, keepChangesMs: number) {
+    this.#servers = servers;
     this.#catalog = catalog;
     this.#keepChangesMs = keepChangesMs;
   }
 
   async changes(id: string, request: StoreChangesRequest, signal?: AbortSignal): Promise<Uint8Array> {
-    return await this.#database.read(async (sql) => {
+    return await this.#servers.of(id).read(async (sql) => {
       const entry = await this.#catalog.find(sql, id);
       await this.#check(sql, entry, request);
       return Buffer.from(JSON.stringify(await readFeed(sql, this.#catalog.rulesOf(entry), entry, request)));

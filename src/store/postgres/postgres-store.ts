@@ -40,6 +40,7 @@ import { PostgresReembeddingLeases } from './reembedding-leases.js';
 import { nativeRow, type Reference, rowsOf } from './rows.js';
 import { migrate } from './schema.js';
 import { Searcher } from './searcher.js';
+import { Servers } from './servers.js';
 import type { SqlDatabase } from './sql.js';
 import { recordsOf, removeUnusedTables } from './tables.js';
 import { announce, CHANNEL, Writer } from './writer.js';
@@ -69,6 +70,7 @@ export class PostgresStore implements RecordStore {
   readonly #replica: SqlDatabase | undefined;
   /** Tells whether the store answers, also while all other connections are busy. */
   readonly #probes: SqlDatabase;
+  readonly #servers: Servers;
   readonly #catalog: Catalog;
   readonly #writer: Writer;
   readonly #searcher: Searcher;
@@ -96,47 +98,50 @@ export class PostgresStore implements RecordStore {
     this.#replica = replica;
     this.#probes = new LimitedDatabase(probes, LIMIT_MS);
     this.#catalog = new Catalog(limits);
+    const servers = new Servers(database, connections);
+    this.#servers = servers;
     this.#sizes = new DiskSizes(this.#limited, this.#catalog);
-    const hold = new WriterHold(database);
-    this.#writer = new Writer(database, this.#catalog, hold, keepChangesMs);
-    const reader = new RecordReader(database, this.#catalog, replica);
+    const hold = new WriterHold(servers);
+    this.#writer = new Writer(servers, this.#catalog, hold, keepChangesMs);
+    const reader = new RecordReader(servers, this.#catalog, replica);
     this.#searcher = new Searcher(reader, this.#catalog);
     this.#lister = new Lister(reader, this.#catalog);
-    this.#feed = new FeedReader(database, this.#catalog, keepChangesMs);
-    this.#exporter = new Exporter(database, this.#catalog);
+    this.#feed = new FeedReader(servers, this.#catalog, keepChangesMs);
+    this.#exporter = new Exporter(servers, this.#catalog);
     // What is stored may be from a time when the limits were higher.
     const any = { ...limits, database_columns: NO_LIMIT, passages_per_record: NO_LIMIT };
-    this.#examiner = new Examiner(database, new Catalog(any));
-    this.#reembedder = new Reembedder(database, this.#catalog, hold);
+    this.#examiner = new Examiner(servers, new Catalog(any));
+    this.#reembedder = new Reembedder(servers, this.#catalog, hold);
     this.reembeddingLeases = new PostgresReembeddingLeases(database);
   }
 
   async load(): Promise<void> {
     await migrate(this.#database);
-    await removeUnusedTables(this.#database);
+    await removeUnusedTables(this.#servers);
   }
 
   async createDatabase(
     id: string,
     settings: StoreSettings,
   ): Promise<{ created: boolean; database: StoredDatabase }> {
-    return await this.#catalog.create(this.#database, id, settings);
+    return await this.#catalog.create(this.#servers, id, settings);
   }
 
   async listDatabases(): Promise<StoredDatabase[]> {
-    return await this.#database.read(async (sql) => {
+    const { answers } = await this.#servers.readAll(async (sql, group) => {
       const described: StoredDatabase[] = [];
-      for (const entry of await this.#catalog.listAll(sql)) {
+      for (const entry of await this.#catalog.list(sql, group)) {
         described.push(await this.#catalog.describe(sql, entry));
       }
       return described;
     });
+    return answers.flat().sort(byId);
   }
 
   async describeDatabase(id: string): Promise<StoredDatabase> {
-    return await this.#database.read(async (sql) =>
-      this.#catalog.describe(sql, await this.#catalog.find(sql, id)),
-    );
+    return await this.#servers
+      .of(id)
+      .read(async (sql) => this.#catalog.describe(sql, await this.#catalog.find(sql, id)));
   }
 
   async databaseInfo(id: string): Promise<DatabaseInfo> {
@@ -144,11 +149,11 @@ export class PostgresStore implements RecordStore {
   }
 
   async dropDatabase(id: string): Promise<void> {
-    const number = await this.#database.write(async (sql) => {
+    const number = await this.#servers.of(id).write(async (sql) => {
       await announce(sql, id);
       return await this.#catalog.drop(sql, id);
     });
-    await removeUnusedTables(this.#database, number);
+    await removeUnusedTables(this.#servers, number);
   }
 
   prepareBatch(id: string, body: Uint8Array, vectors = new Float32Array()): Promise<PreparedRecords> {
@@ -173,7 +178,7 @@ export class PostgresStore implements RecordStore {
   }
 
   async record(id: string, recordId: string, request: RecordRequest): Promise<Uint8Array> {
-    return await this.#database.read(async (sql) => {
+    return await this.#servers.of(id).read(async (sql) => {
       const entry = await this.#catalog.find(sql, id);
       const rules = this.#catalog.rulesOf(entry);
       const reference = JSON.parse(unwrap(rules.recordReference(recordId))) as Reference;
@@ -229,11 +234,11 @@ export class PostgresStore implements RecordStore {
   }
 
   async nextId(id: string): Promise<number> {
-    return await this.#database.read(async (sql) => (await this.#catalog.find(sql, id)).next_id);
+    return await this.#servers.of(id).read(async (sql) => (await this.#catalog.find(sql, id)).next_id);
   }
 
   adoptFeed(id: string, feed: AdoptedFeed): Promise<void> {
-    return adoptFeed(this.#database, this.#catalog, id, feed);
+    return adoptFeed(this.#servers, this.#catalog, id, feed);
   }
 
   beginReembedding(id: string, settings: ReembeddingSettings): Promise<StoredReembedding> {
@@ -276,9 +281,14 @@ export class PostgresStore implements RecordStore {
   }
 
   async progress({ signal, sizes = false }: ProgressOptions = {}): Promise<DatabaseProgress[]> {
-    const entries = await this.#probes.read((sql) => this.#catalog.listAll(sql), signal);
+    const database = this.#probes;
+    const { answers, silent, groups } = await this.#servers.readAll(
+      (sql, group) => this.#catalog.list(sql, group),
+      { database, signal },
+    );
+    const entries = answers.flat().sort(byId);
     const bytes = sizes ? await this.#sizes.of(entries) : undefined;
-    return entries.map(({ id, records }, at) => ({
+    const found = entries.map(({ id, records }, at) => ({
       id,
       loaded: true,
       writable: true,
@@ -286,6 +296,10 @@ export class PostgresStore implements RecordStore {
       memoryBytes: 0,
       diskBytes: bytes?.[at],
     }));
+    if (silent.size === 0) return found;
+    const ids = await database.read((sql) => this.#catalog.names(sql), signal);
+    const missing = ids.filter((id) => silent.has(groups.of(id))).map(unanswered);
+    return [...found, ...missing].sort(byId);
   }
 
   async stats(): Promise<StoreStats> {
@@ -318,4 +332,14 @@ export class PostgresStore implements RecordStore {
       this.#commits.totalMs += performance.now() - start;
     }
   }
+}
+
+function byId(a: { id: string }, b: { id: string }): number {
+  return a.id < b.id ? -1 : 1;
+}
+
+/** A database whose server does not answer. */
+function unanswered(id: string): DatabaseProgress {
+  const problem = { code: 'store_failed', detail: 'its worker does not answer' };
+  return { id, loaded: false, writable: false, records: 0, memoryBytes: 0, problem };
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isCode } from '../../errors.js';
 import type { Catalog, CatalogEntry, ReadEntry } from './catalog.js';
+import type { Servers } from './servers.js';
 import type { Sql, SqlDatabase } from './sql.js';
 
 /** Milliseconds without reads from a replica that failed. */
@@ -17,13 +18,13 @@ type Work<T> = (sql: Sql, entry: ReadEntry) => Promise<T>;
 
 /** Runs reads of the records of a database, on a replica where that makes no difference. */
 export class RecordReader {
-  readonly #primary: SqlDatabase;
+  readonly #servers: Servers;
   readonly #catalog: Catalog;
   readonly #replica: SqlDatabase | undefined;
   #avoidUntil = 0;
 
-  constructor(primary: SqlDatabase, catalog: Catalog, replica?: SqlDatabase) {
-    this.#primary = primary;
+  constructor(servers: Servers, catalog: Catalog, replica?: SqlDatabase) {
+    this.#servers = servers;
     this.#catalog = catalog;
     this.#replica = replica;
   }
@@ -38,13 +39,15 @@ export class RecordReader {
    */
   async read<T>(id: string, work: Work<T>, signal?: AbortSignal): Promise<T> {
     if (this.#replica !== undefined && performance.now() >= this.#avoidUntil) {
-      const wanted = await this.#primary.read((sql) => this.#catalog.find(sql, id), signal);
+      const wanted = await this.#servers.of(id).read((sql) => this.#catalog.find(sql, id), signal);
       const result = await this.#readReplica(this.#replica, wanted, work, signal);
       if (result !== BEHIND) return result;
     }
-    const result = await this.#primary.read((sql) => this.#readEarly(sql, id, work), signal);
+    const result = await this.#servers.of(id).read((sql) => this.#readEarly(sql, id, work), signal);
     if (result !== OUTDATED) return result;
-    return await this.#primary.read(async (sql) => work(sql, await this.#catalog.find(sql, id)), signal);
+    return await this.#servers
+      .of(id)
+      .read(async (sql) => work(sql, await this.#catalog.find(sql, id)), signal);
   }
 
   /** Begins with the entry that an earlier transaction saw, while the entry of this transaction is read. */

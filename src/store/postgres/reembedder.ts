@@ -10,7 +10,8 @@ import type {
 import { StaleError } from '../stale-error.js';
 import { type Catalog, type CatalogEntry, engineError, settingsOf, settingsText } from './catalog.js';
 import { nativeRow, type RecordRow, ROW } from './rows.js';
-import { arrayOf, type Sql, type SqlDatabase } from './sql.js';
+import type { Servers } from './servers.js';
+import { arrayOf, type Sql } from './sql.js';
 import { makeAndUse, makeNextTables, recordsOf, removeUnusedTables, replaced, tablesOf } from './tables.js';
 import { replacePassages } from './vectors.js';
 import type { WriterHold } from './writer-hold.js';
@@ -55,18 +56,18 @@ class Batch implements ReembeddingBatch {
  * commit, so that records that are written meanwhile follow. The switch makes it the table of the database.
  */
 export class Reembedder {
-  readonly #database: SqlDatabase;
+  readonly #servers: Servers;
   readonly #catalog: Catalog;
   readonly #hold: WriterHold;
 
-  constructor(database: SqlDatabase, catalog: Catalog, hold: WriterHold) {
-    this.#database = database;
+  constructor(servers: Servers, catalog: Catalog, hold: WriterHold) {
+    this.#servers = servers;
     this.#catalog = catalog;
     this.#hold = hold;
   }
 
   async begin(id: string, settings: ReembeddingSettings): Promise<StoredReembedding> {
-    const found = await this.#database.write(async (sql) => {
+    const found = await this.#servers.of(id).write(async (sql) => {
       const entry = await this.#catalog.lock(sql, id);
       const unfinished = await find(sql, entry);
       if (unfinished?.settings === textOf(entry, settings)) return await describe(sql, entry, unfinished);
@@ -75,7 +76,7 @@ export class Reembedder {
     });
     if (found !== undefined) return found;
     return await makeAndUse(
-      this.#database,
+      this.#servers.of(id),
       async (sql) => {
         const { number, group } = await this.#catalog.find(sql, id);
         return await makeNextTables(sql, number, settings.dimensions, group);
@@ -98,7 +99,7 @@ export class Reembedder {
   }
 
   async find(id: string): Promise<StoredReembedding | null> {
-    return await this.#database.read(async (sql) => {
+    return await this.#servers.of(id).read(async (sql) => {
       const entry = await this.#catalog.find(sql, id);
       const unfinished = await find(sql, entry);
       return unfinished === undefined ? null : await describe(sql, entry, unfinished);
@@ -106,7 +107,7 @@ export class Reembedder {
   }
 
   async prepare(id: string): Promise<ReembeddingBatch> {
-    return await this.#database.read(async (sql) => {
+    return await this.#servers.of(id).read(async (sql) => {
       const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.find(sql, id));
       const rows = await sql.run<RecordRow & { version: number }>(
         `SELECT ${ROW}, version FROM ${recordsOf(entry)}
@@ -126,7 +127,7 @@ export class Reembedder {
     embedded: EmbeddedVectors & { fingerprint: string },
   ): Promise<number> {
     const { records, native } = batch as Batch;
-    return await this.#database.write(async (sql) => {
+    return await this.#servers.of(id).write(async (sql) => {
       // The lock keeps commits of two processes in order.
       const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
       const settings = settingsOf(unfinished);
@@ -183,7 +184,7 @@ export class Reembedder {
   /** See `RecordStore.holdWriters`. */
   async holdWriters(id: string): Promise<() => Promise<void>> {
     const locked = (change: (sql: Sql, entry: CatalogEntry) => Promise<void>) =>
-      this.#database.write(async (sql) => change(sql, await this.#catalog.lock(sql, id)));
+      this.#servers.of(id).write(async (sql) => change(sql, await this.#catalog.lock(sql, id)));
     let isReleased = false;
     const hold = () =>
       locked(async (sql, entry) => {
@@ -212,7 +213,7 @@ export class Reembedder {
    * until the caller releases its hold, or until the hold expires.
    */
   async switch(id: string): Promise<void> {
-    const switched = await this.#database.write(async (sql) => {
+    const switched = await this.#servers.of(id).write(async (sql) => {
       const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
       const { lexical } = settingsOf(entry);
       const [old, new_] = [recordsOf(entry), recordsOf({ ...entry, ...unfinished })];
@@ -243,17 +244,17 @@ export class Reembedder {
       return entry.number;
     });
     if (switched === undefined) throw new StaleError('records were written after the last batch');
-    await removeUnusedTables(this.#database, switched);
+    await removeUnusedTables(this.#servers, switched);
   }
 
   /** @throws {CosiftError} `reembedding_not_found` */
   async cancel(id: string): Promise<void> {
-    const number = await this.#database.write(async (sql) => {
+    const number = await this.#servers.of(id).write(async (sql) => {
       const { entry } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
       await this.#remove(sql, entry);
       return entry.number;
     });
-    await removeUnusedTables(this.#database, number);
+    await removeUnusedTables(this.#servers, number);
   }
 
   /** Ends a re-embedding, whose tables, or those before them, are then unused. */

@@ -2,6 +2,7 @@ import { CosiftError } from '../../errors.js';
 import { placeTables } from './distribution.js';
 import type { Group } from './groups.js';
 import { changeTable, groupsOf, type RecordTables, recordTables } from './schema.js';
+import type { Servers } from './servers.js';
 import type { Sql, SqlDatabase } from './sql.js';
 
 /** The states of PostgreSQL for a table that is missing, and for one that exists. */
@@ -164,38 +165,32 @@ async function usedOf(sql: Sql, group: Group): Promise<(table: ExistingTable) =>
  * never in use. Tables that are still being read are left. It never rejects: what is left is tried again after the next
  * drop, and when the store is opened.
  */
-export async function removeUnusedTables(database: SqlDatabase, number?: number): Promise<void> {
+export async function removeUnusedTables(servers: Servers, number?: number): Promise<void> {
   try {
-    const { groups, tables } = await database.read(async (sql) => ({
-      groups: await groupsOf(sql),
-      tables: await existing(sql, number),
+    const tables = await servers.database.read((sql) => existing(sql, number));
+    const { answers, groups } = await servers.readAll(async (sql, group) => ({
+      group,
+      isUsed: await usedOf(sql, group),
     }));
-    for (const group of groups.all) {
-      const own = tables.filter((table) => groups.ofNumber(table.number) === group);
-      if (own.length > 0) await removeUnusedOf(database, group, own).catch(() => undefined);
+    for (const { group, isUsed } of answers) {
+      const unused = tables.filter((table) => groups.ofNumber(table.number) === group && !isUsed(table));
+      for (const table of unused) await removeUnused(servers.database, table, group);
     }
   } catch {
     // The database cannot be reached.
   }
 }
 
-async function removeUnusedOf(
-  database: SqlDatabase,
-  group: Group,
-  tables: readonly ExistingTable[],
-): Promise<void> {
-  const isUsed = await database.read((sql) => usedOf(sql, group));
-  for (const table of tables.filter((table) => !isUsed(table))) {
-    const remove = async (sql: Sql) => {
-      // A drop that waits for a reader keeps later readers waiting, too.
-      await sql.run("SET LOCAL lock_timeout = '50ms'");
-      await sql.run(`DROP TABLE IF EXISTS cosift.${table.table}`);
-      if (table.generation === null) {
-        await sql.run('DELETE FROM cosift.names WHERE number = $1::bigint', [table.number]);
-      }
-      // Who takes the table into use keeps it from being dropped until the row is there.
-      if ((await usedOf(sql, group))(table)) throw new CosiftError('busy', 'the table is in use');
-    };
-    await database.write(remove).catch(() => undefined);
-  }
+async function removeUnused(database: SqlDatabase, table: ExistingTable, group: Group): Promise<void> {
+  const remove = async (sql: Sql) => {
+    // A drop that waits for a reader keeps later readers waiting, too.
+    await sql.run("SET LOCAL lock_timeout = '50ms'");
+    await sql.run(`DROP TABLE IF EXISTS cosift.${table.table}`);
+    if (table.generation === null) {
+      await sql.run('DELETE FROM cosift.names WHERE number = $1::bigint', [table.number]);
+    }
+    // Who takes the table into use keeps it from being dropped until the row is there.
+    if ((await usedOf(sql, group))(table)) throw new CosiftError('busy', 'the table is in use');
+  };
+  await database.write(remove).catch(() => undefined);
 }

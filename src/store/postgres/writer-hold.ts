@@ -3,7 +3,8 @@ import { sleep } from '../../async/sleep.js';
 import { MAX_HELD_MS } from '../held-writes.js';
 import type { CatalogEntry, LockedEntry } from './catalog.js';
 import { CLOCK, STATEMENT_CLOCK } from './clock.js';
-import type { Sql, SqlDatabase } from './sql.js';
+import type { Servers } from './servers.js';
+import type { Sql } from './sql.js';
 
 /** Milliseconds that a process keeps the writers of others waiting, unless it sets the hold again. */
 const HOLD_MS = 10_000;
@@ -16,12 +17,12 @@ const LOOK_MS = 50;
  * database.
  */
 export class WriterHold {
-  readonly #database: SqlDatabase;
+  readonly #servers: Servers;
   /** Names this process in the hold. */
   readonly #owner = randomUUID();
 
-  constructor(database: SqlDatabase) {
-    this.#database = database;
+  constructor(servers: Servers) {
+    this.#servers = servers;
   }
 
   /** Sets the hold of a database that the transaction has locked. Commits that lock it later find the hold. */
@@ -64,7 +65,7 @@ export class WriterHold {
       WHERE id = $1::text AND held_by <> $2::text AND held_until > ${CLOCK}`;
     while (performance.now() < deadline) {
       await sleep(LOOK_MS, signal);
-      const held = await this.#database.read((sql) => sql.run(text, [id, this.#owner]), signal);
+      const held = await this.#servers.of(id).read((sql) => sql.run(text, [id, this.#owner]), signal);
       if (held.length === 0) return;
     }
   }

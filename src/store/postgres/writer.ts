@@ -6,7 +6,8 @@ import type { Catalog, CatalogEntry, LockedEntry } from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
 import { lastExpired } from './retention.js';
 import { nativeRow, type RecordRow, type Reference, ROW, rowsOf, type VectorsOf } from './rows.js';
-import { arrayOf, type Sql, type SqlDatabase, type SqlValue, Values } from './sql.js';
+import type { Servers } from './servers.js';
+import { arrayOf, type Sql, type SqlValue, Values } from './sql.js';
 import { changesOf, recordsOf, tablesOf } from './tables.js';
 import { deletePassages, replacePassages } from './vectors.js';
 import type { WriterHold } from './writer-hold.js';
@@ -34,13 +35,13 @@ interface Changes {
 
 /** Writes records and the changes of the feed. */
 export class Writer {
-  readonly #database: SqlDatabase;
+  readonly #servers: Servers;
   readonly #catalog: Catalog;
   readonly #hold: WriterHold;
   readonly #keepChangesMs: number;
 
-  constructor(database: SqlDatabase, catalog: Catalog, hold: WriterHold, keepChangesMs: number) {
-    this.#database = database;
+  constructor(servers: Servers, catalog: Catalog, hold: WriterHold, keepChangesMs: number) {
+    this.#servers = servers;
     this.#catalog = catalog;
     this.#hold = hold;
     this.#keepChangesMs = keepChangesMs;
@@ -66,7 +67,7 @@ export class Writer {
   ): Promise<CommitResult> {
     const deadline = this.#hold.deadline();
     for (;;) {
-      const { entry, committed } = await this.#database.write(async (sql) => {
+      const { entry, committed } = await this.#servers.of(id).write(async (sql) => {
         const entry = await this.#catalog.lock(sql, id);
         if (await this.#hold.isHeld(sql, entry)) return { entry, committed: undefined };
         return { entry, committed: await this.#commit(sql, entry, prepared as Prepared, embedded) };
@@ -78,7 +79,7 @@ export class Writer {
   }
 
   async delete(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number> {
-    return await this.#database.write(async (sql) => {
+    return await this.#servers.of(id).write(async (sql) => {
       const entry = await this.#catalog.lock(sql, id);
       const rules = this.#catalog.rulesOf(entry);
       const {
@@ -116,7 +117,7 @@ export class Writer {
   }
 
   async #prepare(id: string, prepare: (rules: NativeRules) => Promise<Prepared>): Promise<PreparedRecords> {
-    return await this.#database.read(async (sql) => {
+    return await this.#servers.of(id).read(async (sql) => {
       const entry = await this.#catalog.find(sql, id);
       const rules = this.#catalog.rulesOf(entry);
       const prepared = await prepare(rules);

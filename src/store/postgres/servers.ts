@@ -1,0 +1,139 @@
+import { FairLimiter } from '../../async/fair-limiter.js';
+import { isCode } from '../../errors.js';
+import { serversOf } from './distribution.js';
+import type { Group, Groups } from './groups.js';
+import { LimitedDatabase } from './limited-database.js';
+import { groupsOf } from './schema.js';
+import type { Sql, SqlDatabase } from './sql.js';
+
+/** Milliseconds that one of several servers may take for what is read from all of them. */
+const LIMIT_MS = 1_500;
+/** Milliseconds after which it is looked up again which server has which databases. */
+const LOOK_MS = 60_000;
+
+/** Groups of databases at one server. */
+interface Server {
+  name: string;
+  groups: readonly Group[];
+}
+
+/**
+ * The servers that have the databases of a store: the workers of Citus, or one. While a worker does not answer, what waits
+ * for it takes no more than its share of the connections.
+ */
+export class Servers {
+  readonly database: SqlDatabase;
+  readonly #connections: number | undefined;
+  #groups: Groups | undefined;
+  /** Empty where there is one. */
+  #servers: readonly Server[] = [];
+  #nameOf: ReadonlyMap<Group, string> = new Map();
+  #limiter: FairLimiter | undefined;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  /** `connections`: how many `database` has; undefined if that is not known. */
+  constructor(database: SqlDatabase, connections: number | undefined) {
+    this.database = database;
+    this.#connections = connections;
+  }
+
+  /** The connections for the transactions of a database. */
+  of(id: string): SqlDatabase {
+    const limiter = this.#limiter;
+    if (limiter === undefined) return this.database;
+    if (performance.now() - this.#lookedAt > LOOK_MS) this.#look().catch(() => undefined);
+    const name = this.#nameOf.get(this.#groups?.of(id) as Group) as string;
+    return new SharedDatabase(this.database, limiter, name);
+  }
+
+  /** Looks up which server has which databases. */
+  async #look(database = this.database): Promise<Groups> {
+    this.#lookedAt = performance.now();
+    const { groups, names } = await database.read(async (sql) => {
+      const groups = this.#groups ?? (await groupsOf(sql));
+      return { groups, names: groups.all.length === 1 ? [] : await serversOf(sql, groups.all) };
+    });
+    const different = [...new Set(names)];
+    const count = different.length < 2 ? 0 : different.length;
+    const total = this.#connections;
+    if (count !== this.#servers.length) {
+      // An export takes two.
+      const perCaller = Math.max(2, Math.floor((total ?? 0) / count));
+      this.#limiter = total === undefined || count === 0 ? undefined : new FairLimiter({ total, perCaller });
+    }
+    this.#groups = groups;
+    this.#nameOf = new Map(groups.all.map((group, place) => [group, names[place] ?? '']));
+    this.#servers = different.slice(0, count).map((name) => ({
+      name,
+      groups: groups.all.filter((_, place) => names[place] === name),
+    }));
+    return groups;
+  }
+
+  /**
+   * Reads something of the databases of all groups: in one transaction where there is one server, and else in one for each of
+   * them. Returns the groups whose servers did not answer, too.
+   */
+  async readAll<T>(
+    work: (sql: Sql, group: Group) => Promise<T>,
+    { database = this.database, signal }: { database?: SqlDatabase; signal?: AbortSignal | undefined } = {},
+  ): Promise<{ answers: T[]; silent: ReadonlySet<Group>; groups: Groups }> {
+    const isKnown = this.#groups !== undefined && this.#servers.length === 0;
+    const groups = isKnown ? (this.#groups as Groups) : await this.#look(database);
+    const readFrom = (some: readonly Group[]) => async (sql: Sql) => {
+      const answers: T[] = [];
+      for (const group of some) answers.push(await work(sql, group));
+      return answers;
+    };
+    if (this.#servers.length === 0) {
+      const answers = await database.read(readFrom(groups.all), signal);
+      return { answers, silent: new Set(), groups };
+    }
+    const silent = new Set<Group>();
+    const limited = new LimitedDatabase(this.database, LIMIT_MS);
+    const lists = await Promise.all(
+      this.#servers.map(async ({ groups: own }) => {
+        try {
+          return await limited.read(readFrom(own), signal);
+        } catch (error) {
+          signal?.throwIfAborted();
+          if (!isCode(error, 'store_failed') && !isCode(error, 'timed_out')) throw error;
+          for (const group of own) silent.add(group);
+          return [];
+        }
+      }),
+    );
+    return { answers: lists.flat(), silent, groups };
+  }
+}
+
+/** A database of which one server has a share of the connections. */
+class SharedDatabase implements SqlDatabase {
+  readonly isConcurrent: boolean;
+  readonly #database: SqlDatabase;
+  readonly #limiter: FairLimiter;
+  readonly #server: string;
+
+  constructor(database: SqlDatabase, limiter: FairLimiter, server: string) {
+    this.isConcurrent = database.isConcurrent;
+    this.#database = database;
+    this.#limiter = limiter;
+    this.#server = server;
+  }
+
+  read<T>(work: (sql: Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#limiter.run(this.#server, () => this.#database.read(work, signal), { signal });
+  }
+
+  write<T>(work: (sql: Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#limiter.run(this.#server, () => this.#database.write(work, signal), { signal });
+  }
+
+  listen(channel: string, onMessage: (message: string | undefined) => void): void {
+    this.#database.listen(channel, onMessage);
+  }
+
+  close(): Promise<void> {
+    return this.#database.close();
+  }
+}
