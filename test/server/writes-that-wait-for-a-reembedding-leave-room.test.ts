@@ -50,8 +50,12 @@ describe.skipIf(NO_SERVER !== undefined)(
     test('end as busy, or keep no writes to other databases from being done and then go on', async () => {
       for (const id of ['db', 'other']) await service.call('PUT', `/v1/databases/${id}`, { dimensions: 2 });
       for (let id = 1; id <= WRITES; id += 1) expect(await put('db', id)).toMatchObject({ status: 200 });
-      // The switch of the model deletes its row.
-      await administrator.query('BEGIN; LOCK TABLE cosift.reembeddings IN SHARE ROW EXCLUSIVE MODE');
+      // The switch of the model deletes the row of the re-embedding, and waits for the administrator.
+      await administrator.query(`
+        SELECT pg_advisory_lock(1);
+        CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
+          'BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN OLD; END';
+        CREATE TRIGGER wait BEFORE DELETE ON cosift.reembeddings FOR EACH ROW EXECUTE FUNCTION wait()`);
       const path = '/v1/databases/db/reembedding';
       expect(await service.call('POST', path, { model: 'first' })).toMatchObject({ status: 202 });
       const state = async () => (await service.call('GET', path)).body.state;
@@ -76,7 +80,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       }
       await expect.poll(waiting).toBe(0);
       expect(ended).toBe(0);
-      await administrator.query('COMMIT');
+      await administrator.query('SELECT pg_advisory_unlock(1)');
       await expect.poll(state, { timeout: 60_000 }).toBe('done');
       // A vector of its own is refused for a record of a database that has a model by now.
       const statuses = (await Promise.all(held)).map(({ status }) => status);
