@@ -29,13 +29,13 @@ export interface Backend {
   /** Returns the state of every database, including those that could not be opened. Aborting `signal` ends the call. */
   databases(signal?: AbortSignal): Promise<DatabaseState[]>;
 
-  listDatabases(): Promise<DatabaseDescription[]>;
+  listDatabases(options?: DescribeOptions): Promise<DatabaseDescription[]>;
   /** Creates a database. A database that exists with the same settings is returned as it is. */
   createDatabase(
     id: string,
     settings: DatabaseSettings,
   ): Promise<{ created: boolean; database: DatabaseDescription }>;
-  describeDatabase(id: string): Promise<DatabaseDescription>;
+  describeDatabase(id: string, options?: DescribeOptions): Promise<DatabaseDescription>;
   dropDatabase(id: string): Promise<void>;
 
   /** Begins to embed the records with another model in the background, or continues after a failure. */
@@ -141,6 +141,11 @@ export interface PageOptions extends ScopedOptions, Pick<Stoppable, 'isStopped'>
   variant: Variant;
   /** Called right before the call to the store. An error that `check` throws ends the call. */
   check?: () => void;
+}
+
+export interface DescribeOptions {
+  /** The path of the caller's key. Descriptions are made one after the other, and keys take turns. */
+  caller?: string;
 }
 
 /** Options of a write that may have to wait for a re-embedding. */

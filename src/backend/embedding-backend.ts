@@ -1,4 +1,5 @@
 import { CallTracker } from '../async/call-tracker.js';
+import { FairLimiter } from '../async/fair-limiter.js';
 import { LinkedAbort } from '../async/linked-abort.js';
 import { SingleFlight } from '../async/single-flight.js';
 import { CosiftError, isCode, type Problem } from '../errors.js';
@@ -25,6 +26,7 @@ import type {
   ChangesRequest,
   DatabaseState,
   DeleteOptions,
+  DescribeOptions,
   ExportRequest,
   LinesOptions,
   PageOptions,
@@ -69,6 +71,8 @@ export class EmbeddingBackend implements Backend {
   readonly #feed: ChangeFeed;
   readonly #writer: RecordWriter;
   readonly #reembeddings: Reembeddings;
+  /** A description of many columns takes so long that other calls must run between two descriptions. */
+  readonly #descriptions = new FairLimiter({ total: 1, perCaller: 1 });
   /** A store that does not answer is asked once at a time. */
   readonly #progress = new SingleFlight<DatabaseProgress[]>();
   #exports = 0;
@@ -139,9 +143,9 @@ export class EmbeddingBackend implements Backend {
     }));
   }
 
-  async listDatabases(): Promise<DatabaseDescription[]> {
+  async listDatabases({ caller = '' }: DescribeOptions = {}): Promise<DatabaseDescription[]> {
     using _call = this.#calls.begin();
-    const databases = await this.#store.listDatabases();
+    const databases = await this.#descriptions.run(caller, () => this.#store.listDatabases());
     return databases.map((database) => this.#describe(database));
   }
 
@@ -171,9 +175,9 @@ export class EmbeddingBackend implements Backend {
     return { created, database: this.#describe(database) };
   }
 
-  async describeDatabase(id: string): Promise<DatabaseDescription> {
+  async describeDatabase(id: string, { caller = '' }: DescribeOptions = {}): Promise<DatabaseDescription> {
     using _call = this.#calls.begin();
-    return this.#describe(await this.#store.describeDatabase(id));
+    return this.#describe(await this.#descriptions.run(caller, () => this.#store.describeDatabase(id)));
   }
 
   async dropDatabase(id: string): Promise<void> {

@@ -25,7 +25,7 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies):
       refuseFiltered(request, 'describe databases');
       const caller = callerOf(request);
       const databases = await withTimeout(request, responseMs, () =>
-        descriptions.run(caller.path, () => backend.listDatabases()),
+        backend.listDatabases({ caller: caller.path }),
       );
       return { databases: databases.filter(({ id }) => sees(caller, id)) };
     },
@@ -35,7 +35,7 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies):
       const id = databaseOf(request);
       const { path: caller } = callerOf(request);
       const describe = async () => {
-        const database = await backend.describeDatabase(id);
+        const database = await backend.describeDatabase(id, { caller });
         await setImmediate();
         return JSON.stringify(database);
       };
