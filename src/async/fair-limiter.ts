@@ -43,14 +43,27 @@ export class FairLimiter {
    * @throws {CosiftError} `busy` when too many calls wait; the signal's reason when it is aborted before `call` runs.
    */
   async run<T>(caller: string, call: () => Promise<T>, stoppable: Stoppable = {}): Promise<T> {
-    throwIfStopped(stoppable);
-    if (this.#mayRun(caller)) this.#start(caller);
-    else await this.#wait(caller, stoppable.signal);
+    const turn = this.#turn(caller, stoppable);
+    if (turn !== undefined) await turn;
     try {
       return await call();
     } finally {
       this.#end(caller);
     }
+  }
+
+  /** Waits until a call may run. The returned function, which is called once, ends the call. */
+  async begin(caller: string, stoppable: Stoppable = {}): Promise<() => void> {
+    await this.#turn(caller, stoppable);
+    return () => this.#end(caller);
+  }
+
+  /** Starts a call; returns a promise if it has to wait. */
+  #turn(caller: string, stoppable: Stoppable): Promise<void> | undefined {
+    throwIfStopped(stoppable);
+    if (!this.#mayRun(caller)) return this.#wait(caller, stoppable.signal);
+    this.#start(caller);
+    return undefined;
   }
 
   #mayRun(caller: string): boolean {

@@ -3,6 +3,7 @@ import { LinkedAbort } from '../async/linked-abort.js';
 import { type Changes, parseJson } from '../schema/index.js';
 import type { RecordStore } from '../store/record-store.js';
 import type { ChangesRequest, ScopedOptions } from './backend.js';
+import type { CallerTurns } from './caller-turns.js';
 
 /** The start of a response without changes. */
 const EMPTY = /^\{"changes":\[\]/;
@@ -10,6 +11,7 @@ const EMPTY = /^\{"changes":\[\]/;
 /** Reads the change feeds of the databases, and lets a reader wait for the next change. */
 export class ChangeFeed {
   readonly #store: RecordStore;
+  readonly #turns: CallerTurns;
   /** Aborted once the backend closes, which ends every wait. */
   readonly #closing: AbortSignal;
   /** What wakes the readers that wait, by database. */
@@ -17,8 +19,9 @@ export class ChangeFeed {
   /** Reads are limited, because one read through a filter may test 10,000 changes. */
   readonly #reads = new FairLimiter({ total: 8, perCaller: 6 });
 
-  constructor(store: RecordStore, closing: AbortSignal) {
+  constructor(store: RecordStore, closing: AbortSignal, turns: CallerTurns) {
     this.#store = store;
+    this.#turns = turns;
     this.#closing = closing;
   }
 
@@ -38,9 +41,9 @@ export class ChangeFeed {
       const written = this.#nextChange(id, stop.signal);
       try {
         const read = { after, limit, epoch, forced_filter: scope?.forcedFilter };
-        const body = await this.#reads.run(scope?.caller ?? '', () => this.#store.changes(id, read, signal), {
-          signal,
-        });
+        const ask = () =>
+          this.#turns.run(scope?.caller, () => this.#store.changes(id, read, signal), { signal });
+        const body = await this.#reads.run(scope?.caller ?? '', ask, { signal });
         const remainingMs = deadline - performance.now();
         if (
           remainingMs <= 0 ||

@@ -39,6 +39,7 @@ import type {
   UpsertBatch,
 } from './backend.js';
 import { beginBackup } from './backup.js';
+import { CallerTurns } from './caller-turns.js';
 import { ChangeFeed } from './change-feed.js';
 import { DatabaseEmbedder } from './database-embedder.js';
 import { DatabaseInfoCache } from './database-info-cache.js';
@@ -67,6 +68,7 @@ export class EmbeddingBackend implements Backend {
   readonly #infos: DatabaseInfoCache;
   readonly #barriers = new WriteBarriers();
   readonly #calls = new CallTracker('the store');
+  readonly #turns: CallerTurns;
   readonly #pages: PageReader;
   readonly #feed: ChangeFeed;
   readonly #writer: RecordWriter;
@@ -89,13 +91,15 @@ export class EmbeddingBackend implements Backend {
     const embedder = new DatabaseEmbedder(infos, models, limits);
     const barriers = this.#barriers;
     const { closing } = this.#calls;
-    const feed = new ChangeFeed(store, closing);
+    const turns = new CallerTurns(store);
+    const feed = new ChangeFeed(store, closing, turns);
     store.watch?.((id) => feed.notify(id));
     this.#infos = infos;
     this.#feed = feed;
-    this.#pages = new PageReader(store, infos, embedder);
+    this.#turns = turns;
+    this.#pages = new PageReader(store, infos, embedder, turns);
     const maxLineBytes = limits.record_bytes;
-    this.#writer = new RecordWriter({ store, infos, embedder, barriers, feed, closing, maxLineBytes });
+    this.#writer = new RecordWriter({ store, infos, embedder, barriers, turns, feed, closing, maxLineBytes });
     this.#reembeddings = new Reembeddings(
       { store, infos, barriers, maxPassages: limits.passages_per_record },
       models,
@@ -242,7 +246,8 @@ export class EmbeddingBackend implements Backend {
 
   async record(id: string, recordId: string, variant: Variant, scope: Scope): Promise<Uint8Array> {
     using _call = this.#calls.begin();
-    return await this.#store.record(id, recordId, { variant, forced_filter: scope.forcedFilter });
+    const request = { variant, forced_filter: scope.forcedFilter };
+    return await this.#turns.run(scope.caller, () => this.#store.record(id, recordId, request));
   }
 
   async deleteRecords(
@@ -291,8 +296,13 @@ export class EmbeddingBackend implements Backend {
     // The store frees what an aborted export holds, even if nobody reads on.
     stop.signal.addEventListener('abort', end, { once: true });
     try {
-      const request = { filter, vectors, forced_filter: scope?.forcedFilter };
-      yield* this.#store.exportLines(id, request, stop.signal);
+      const endTurn = await this.#turns.begin(scope?.caller, stop);
+      try {
+        const request = { filter, vectors, forced_filter: scope?.forcedFilter };
+        yield* this.#store.exportLines(id, request, stop.signal);
+      } finally {
+        endTurn();
+      }
     } finally {
       end();
     }

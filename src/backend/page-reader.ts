@@ -11,6 +11,7 @@ import {
 import type { MapOption, RecordStore, StoreSearchRequest } from '../store/record-store.js';
 import { StaleError } from '../store/stale-error.js';
 import type { PageOptions, PageReply } from './backend.js';
+import type { CallerTurns } from './caller-turns.js';
 import type { DatabaseEmbedder } from './database-embedder.js';
 import type { DatabaseInfoCache } from './database-info-cache.js';
 
@@ -19,22 +20,16 @@ export class PageReader {
   readonly #store: RecordStore;
   readonly #infos: DatabaseInfoCache;
   readonly #embedder: DatabaseEmbedder;
-  readonly #searches: FairLimiter;
-  readonly #queries: FairLimiter;
+  readonly #searches: FairLimiter | CallerTurns;
+  readonly #queries: FairLimiter | CallerTurns;
 
-  constructor(store: RecordStore, infos: DatabaseInfoCache, embedder: DatabaseEmbedder) {
+  constructor(store: RecordStore, infos: DatabaseInfoCache, embedder: DatabaseEmbedder, turns: CallerTurns) {
     this.#store = store;
     this.#infos = infos;
     this.#embedder = embedder;
-    const { maxPages } = store;
-    if (maxPages === undefined) {
-      // Searches share scans of the vectors, so many searches at once are faster than one after the other.
-      this.#searches = new FairLimiter({ total: 128, perCaller: 96 });
-      this.#queries = new FairLimiter({ total: 16, perCaller: 12 });
-    } else {
-      this.#searches = new FairLimiter({ total: maxPages, perCaller: Math.ceil((maxPages * 3) / 4) });
-      this.#queries = this.#searches;
-    }
+    // Searches share scans of the vectors, so many searches at once are faster than one after the other.
+    this.#searches = turns.isUnlimited ? new FairLimiter({ total: 128, perCaller: 96 }) : turns;
+    this.#queries = turns.isUnlimited ? new FairLimiter({ total: 16, perCaller: 12 }) : turns;
   }
 
   /** See `Backend.search`. */
@@ -123,7 +118,11 @@ function withVectorPointer(error: unknown, { vector }: SearchRequest['search']):
 }
 
 /** Asks the store once the limiter lets the caller run, so that few unsent responses are in memory. */
-function limited<T>(limiter: FairLimiter, options: PageOptions, ask: () => Promise<T>): Promise<T> {
+function limited<T>(
+  limiter: FairLimiter | CallerTurns,
+  options: PageOptions,
+  ask: () => Promise<T>,
+): Promise<T> {
   const call = () => {
     options.check?.();
     return ask();

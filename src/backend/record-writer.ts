@@ -3,6 +3,7 @@ import { CosiftError } from '../errors.js';
 import type { DeleteRequest, LineEvent } from '../schema/index.js';
 import type { RecordStore } from '../store/record-store.js';
 import type { BatchOptions, DeleteOptions, LinesOptions, PatchOptions } from './backend.js';
+import type { CallerTurns } from './caller-turns.js';
 import type { ChangeFeed } from './change-feed.js';
 import { commitRecords, type Destination } from './commit-records.js';
 import type { DatabaseEmbedder, WriteOrigin } from './database-embedder.js';
@@ -15,6 +16,7 @@ export interface RecordWriterDependencies {
   infos: DatabaseInfoCache;
   embedder: DatabaseEmbedder;
   barriers: WriteBarriers;
+  turns: CallerTurns;
   feed: ChangeFeed;
   /** Aborted once the backend closes. */
   closing: AbortSignal;
@@ -37,7 +39,7 @@ export class RecordWriter {
 
   /** See `Backend.upsertBatch`. */
   async upsertBatch(id: string, body: Uint8Array, options: BatchOptions = {}): Promise<Uint8Array> {
-    const { store, embedder, feed } = this.#dependencies;
+    const { embedder, feed } = this.#dependencies;
     // Before the records are parsed, because a model that cannot embed texts fails most upserts.
     await embedder.load(id);
     const destination = this.#destination(id, {
@@ -45,7 +47,7 @@ export class RecordWriter {
       waitForRoom: false,
       allOrNothing: true,
     });
-    const prepared = await store.prepareBatch(id, body, options.vectors);
+    const prepared = await this.#storeOf(options).prepareBatch(id, body, options.vectors);
     const { at, created, changed, unchanged, results } = await commitRecords(destination, prepared, {
       signal: options.signal,
       onWait: options.onWait,
@@ -64,7 +66,8 @@ export class RecordWriter {
     body: Uint8Array,
     { caller, ...options }: PatchOptions = {},
   ): Promise<Uint8Array> {
-    const { store, feed } = this.#dependencies;
+    const { feed } = this.#dependencies;
+    const store = this.#storeOf({ caller });
     const destination = this.#destination(id, { caller, waitForRoom: false, allOrNothing: true });
     const prepared = await store.preparePatch(id, recordId, body);
     const commitAgain = async () =>
@@ -103,12 +106,12 @@ export class RecordWriter {
     request: DeleteRequest,
     { scope, signal, check, onWait }: DeleteOptions,
   ): Promise<{ deleted: number }> {
-    const { store, infos, barriers, feed } = this.#dependencies;
+    const { store, infos, barriers, turns, feed } = this.#dependencies;
     await infos.get(id);
     const deletion = { ...request, forced_filter: scope?.forcedFilter };
     const remove = async () => {
       await check?.();
-      return store.deleteRecords(id, deletion, signal);
+      return turns.run(scope?.caller, () => store.deleteRecords(id, deletion, signal), { signal });
     };
     const deleted = await barriers.of(id).run(remove, { signal, onWait });
     if (deleted > 0) feed.notify(id);
@@ -117,9 +120,24 @@ export class RecordWriter {
 
   /** Returns the destination of one write. */
   #destination(id: string, origin: WriteOrigin): Destination {
-    const { store, infos, embedder, barriers, closing } = this.#dependencies;
+    const { infos, embedder, barriers, closing } = this.#dependencies;
+    const store = this.#storeOf(origin);
     const embed = embedder.forWrite(id, origin);
     const refresh = () => infos.refresh(id);
     return { store, id, barrier: () => barriers.of(id), embed, refresh, closing };
+  }
+  /** The functions of the store that a write calls. They wait for the turn of the caller. */
+  #storeOf({ caller }: Pick<WriteOrigin, 'caller'> | BatchOptions) {
+    const { store, turns } = this.#dependencies;
+    const waiting =
+      <Parameters extends unknown[], T>(call: (...parameters: Parameters) => Promise<T>) =>
+      (...parameters: Parameters) =>
+        turns.run(caller, () => call(...parameters));
+    return {
+      prepareBatch: waiting(store.prepareBatch.bind(store)),
+      prepareLines: waiting(store.prepareLines.bind(store)),
+      preparePatch: waiting(store.preparePatch.bind(store)),
+      commit: waiting(store.commit.bind(store)),
+    };
   }
 }

@@ -25,10 +25,10 @@ import type { DatabaseProgress, ProgressOptions, StoreEvents, StoreStats } from 
  */
 export interface RecordStore {
   /**
-   * Searches and queries that run at once, so that other calls find room beside them. Absent in a store that schedules its
-   * work itself.
+   * Calls for callers that run at once, so that the store's own work finds room beside them. Absent in a store that
+   * schedules its work itself.
    */
-  readonly maxPages?: number | undefined;
+  readonly maxCalls?: number | undefined;
 
   /**
    * Makes every database ready for requests. A database that cannot be opened does not block the others:

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { CallerTurns } from '../../src/backend/caller-turns.js';
 import { ChangeFeed } from '../../src/backend/change-feed.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { LocalStore } from '../../src/store/local/index.js';
@@ -22,7 +23,7 @@ test.each([
       return read;
     },
   });
-  const feed = new ChangeFeed(counted, closing.signal);
+  const feed = new ChangeFeed(counted, closing.signal, new CallerTurns(store));
   try {
     await store.load();
     for (const id of new Set(ids))

@@ -10,7 +10,7 @@ const CONNECTIONS = 8;
 const BODY = Buffer.from(JSON.stringify({ records: [{ id: 1, data: {}, vector: [1, 0] }] }));
 
 test.skipIf(NO_SERVER !== undefined)(
-  'searches of one key that take long leave connections to others',
+  'calls of one key that take long leave connections to others',
   {
     timeout: 120_000,
   },
@@ -41,11 +41,14 @@ test.skipIf(NO_SERVER !== undefined)(
         "SELECT tablename AS name FROM pg_tables WHERE tablename LIKE 'records\\_%' ORDER BY 1 LIMIT 1",
       );
       await other.query(`BEGIN; LOCK TABLE cosift.${tables.rows[0]?.name} IN ACCESS EXCLUSIVE MODE`);
-      const slow = Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? search : query)('slow', 'a'));
-      await search('fast', 'b');
-      await query('fast', 'b');
-      await backend.upsertBatch('fast', BODY, { caller: 'b' });
-      await backend.record('fast', '1', 'integer', { caller: 'b' });
+      const write = (id: string, caller: string) => backend.upsertBatch(id, BODY, { caller });
+      const read = (id: string, caller: string) => backend.record(id, '1', 'integer', { caller });
+      const exportAll = async (id: string, caller: string) => {
+        for await (const _ of backend.exportLines(id, {}, { scope: { caller } }));
+      };
+      const calls = [search, query, write, read, exportAll];
+      const slow = Array.from({ length: 40 }, (_, i) => calls[i % calls.length]?.('slow', 'a'));
+      for (const call of calls) await call('fast', 'b');
       await other.query('COMMIT');
       expect(await Promise.all(slow)).toHaveLength(40);
     } finally {

@@ -55,7 +55,7 @@ export interface PostgresStoreOptions {
   replica?: SqlDatabase | undefined;
   /** Connections to the same database that searches and writes do not wait for. Default: those of searches and writes. */
   probes?: SqlDatabase | undefined;
-  /** Maximum number of connections to the database, which searches must not use up. Default: not known. */
+  /** Maximum number of connections to the database, which callers must not use up. Default: not known. */
   connections?: number | undefined;
 }
 
@@ -80,7 +80,7 @@ export class PostgresStore implements RecordStore {
   readonly #examiner: Examiner;
   readonly #reembedder: Reembedder;
   readonly reembeddingLeases: PostgresReembeddingLeases;
-  readonly maxPages: number | undefined;
+  readonly maxCalls: number | undefined;
   readonly #sizes: DiskSizes;
   readonly #searches = { running: 0, answered: 0 };
   readonly #commits = { running: 0, count: 0, totalMs: 0 };
@@ -91,7 +91,7 @@ export class PostgresStore implements RecordStore {
     { replica, probes = database, connections }: PostgresStoreOptions = {},
   ) {
     // A quarter of the connections is left for everything else.
-    this.maxPages = connections && Math.max(1, Math.floor((connections * 3) / 4));
+    this.maxCalls = connections && Math.max(1, Math.floor((connections * 3) / 4));
     const keepChangesMs = limits.change_retention_days * DAY_MS;
     this.#database = database;
     this.#limited = new LimitedDatabase(database, LIMIT_MS);
