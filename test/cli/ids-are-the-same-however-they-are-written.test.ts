@@ -129,3 +129,52 @@ test('UUIDs are not stored again as keys', async () => {
   );
   expect(await count()).toBe(1);
 });
+
+test('integer ids that the database gave to other records do not overwrite these', async () => {
+  const { load, pipe, count } = await setUp();
+  await load('id,name\nx1,a\nx2,b\n');
+  const file = 'id,name\n1,c\n2,d\n';
+  const message =
+    'the column "id" has integer ids, but the database gave such ids to records with keys, such as 1, which the record ' +
+    'with the key "x1" has, and they would be overwritten: give --types id=text to store records of their own by keys, ' +
+    'or --types id=number to overwrite them';
+  for (const args of [['--dry-run'], []]) {
+    expect(await load(file, ...args)).toMatchObject({ code: 1, stdout: '', stderr: `cosift: ${message}\n` });
+    expect(await pipe(file, ...args)).toMatchObject({ code: 1, stderr: `cosift: ${message}\n` });
+  }
+  // A record that has its id of a file says nothing about the other one.
+  await load('id,name\n7,e\n');
+  expect((await load('id,name\n7,e\n2,d\n')).stderr).toContain(
+    'such as 2, which the record with the key "x2" has',
+  );
+  expect(await count()).toBe(3);
+  expect((await load(file, '--types', 'id=text')).stdout).toContain('2 created');
+  expect((await load(file, '--types', 'id=number')).stdout).toContain('0 created, 2 changed');
+});
+
+test('integer ids do not overwrite records that rows without an identity made', async () => {
+  const { load } = await setUp();
+  await load('name,price,tag\na,1.5,\nb,2.25,new\n');
+  const file = 'id,name\n1,c\n2,d\n';
+  const refused = await load(file);
+  expect(refused).toMatchObject({ code: 1 });
+  expect(refused.stderr).toContain(
+    'gave such ids to records without an id of their own, such as 1, and they would be',
+  );
+  expect((await load(file, '--dry-run')).stderr).toBe(refused.stderr);
+  expect((await load(file, '--types', 'id=number')).stdout).toContain('0 created, 2 changed');
+  // Now these are records with the ids of a file.
+  expect((await load('id,name\n1,c\n2,e\n')).stdout).toContain('0 created, 1 changed, 1 unchanged');
+});
+
+test('a dry run checks a database that exists by its settings', async () => {
+  const { load } = await setUp();
+  const long = 'The committee met on a Tuesday and discussed the budget. '.repeat(1_000);
+  const file = `id,text\n1,${long}\n`;
+  // The text is not embedded.
+  for (const args of [['--dry-run'], []])
+    expect(await load(file, ...args)).toMatchObject({ code: 0, stderr: '' });
+  const other = await load(file, '--embed', 'text');
+  expect(other.code).toBe(1);
+  expect(await load(file, '--embed', 'text', '--dry-run')).toMatchObject({ code: 1, stderr: other.stderr });
+});

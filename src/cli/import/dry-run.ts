@@ -1,16 +1,15 @@
-import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { checkLines, SHORT_RECORD_BYTES } from '../../backend/index.js';
-import { checkDatabaseSettings, LIMITS, type LineEvent } from '../../schema/index.js';
+import { LIMITS, type LineEvent } from '../../schema/index.js';
 import { printable } from '../failure.js';
 import { plural } from '../progress-bar.js';
 import type { BadRows } from './bad-rows.js';
+import { type DryRunTarget, withTarget } from './dry-run-target.js';
 import type { Input } from './input.js';
 import { describeInput } from './report.js';
 import { upsertResumably } from './resumable-upsert.js';
 import type { RejectedRow, Row } from './rows.js';
 import { SearchedText } from './searched-text.js';
-import { type ImportOptions, settingsOf } from './store-records.js';
+import { type ImportOptions, withCheckedKind } from './store-records.js';
 
 const RECORDS_SHOWN = 3;
 /** First records that are kept until it is known which of them are stored. */
@@ -24,47 +23,44 @@ export interface DryRunCalls {
   onProgress(rows: number): void;
 }
 
-/** Reads and checks all rows as an import does, and prints what it would store. Writes nothing, and asks no server. */
-export async function dryRun(
+/** Reads and checks all rows as an import does, and prints what it would store. Writes nothing. */
+export function dryRun(input: Input, options: ImportOptions, calls: DryRunCalls): Promise<string[]> {
+  return withTarget(options, (target) => checkRows(input, options, target, calls));
+}
+
+async function checkRows(
   input: Input,
-  options: ImportOptions,
+  { database, data, store, url }: ImportOptions,
+  target: DryRunTarget,
   { badRows, stop, onProgress }: DryRunCalls,
 ): Promise<string[]> {
-  const { database, data, store, url, dimensions, embed } = options;
-  const isNew =
-    url === undefined && store === undefined && !existsSync(path.join(data, 'databases', database));
-  const settings = checkDatabaseSettings(settingsOf(options));
-  // What a database that exists decides, unless an option does: whether records have vectors, and which text is embedded.
-  const undecided = [
-    ...(dimensions === undefined ? ['invalid_vector', 'invalid_dimensions'] : []),
-    ...(embed === undefined ? ['too_many_passages'] : []),
-  ];
   const columns = input.inspection?.names.length;
-  const check = (chunks: AsyncIterable<Uint8Array>) =>
-    checkLines(settings, chunks, { columns, signal: stop });
   const suspects = new Suspects(columns);
   const refused = new Set<Row>();
   const kept: Row[] = [];
-  // The embedded columns of a database that exists are those of `--embed`, or not known here.
-  const isKnown = dimensions === undefined && (isNew || embed !== undefined);
-  const searched = isKnown ? new SearchedText(embed) : undefined;
+  const searched = target.searched && new SearchedText(target.searched.columns);
   let rows = 0;
   async function* unchecked() {
     const onBad = (row: RejectedRow, reason: string) => badRows.add(row, reason);
     const batches = input.records(onBad, { onlyChecks: true });
-    for await (const batch of searched?.watch(batches) ?? batches) {
+    const existing = target.database;
+    const checked = existing
+      ? withCheckedKind(batches, input, existing, { signal: stop, remote: false })
+      : batches;
+    for await (const batch of checked) {
       rows += batch.length;
       onProgress(rows);
       kept.push(...batch.slice(0, RECORDS_KEPT - kept.length));
-      const some = suspects.of(batch);
+      const some = batch.filter((row) => {
+        searched?.observe(row);
+        return suspects.has(row);
+      });
       if (some.length > 0) yield some;
     }
   }
-  const target = {
-    upsertLines: (chunks: AsyncIterable<Uint8Array>) =>
-      isNew ? check(chunks) : withoutProblemsOf(undecided, check(chunks)),
-  };
-  await upsertResumably(target, unchecked(), {
+  const upsertLines = (chunks: AsyncIterable<Uint8Array>) =>
+    withoutProblemsOf(target.undecided, checkLines(target.settings, chunks, { columns, signal: stop }));
+  await upsertResumably({ upsertLines }, unchecked(), {
     signal: stop,
     remote: false,
     onBad(row, reason) {
@@ -76,6 +72,7 @@ export async function dryRun(
   const shown = kept.filter((row) => !refused.has(row)).slice(0, RECORDS_SHOWN);
   const where =
     url !== undefined ? `the server ${url}` : store !== undefined ? 'the store' : `the directory ${data}`;
+  const isNew = target.database === undefined;
   const created = isNew ? `, which would be created in ${where}` : ` of ${where}`;
   return [
     ...describeInput(input),
@@ -86,8 +83,8 @@ export async function dryRun(
     ...(isNew
       ? []
       : [
-          'checked with the default limits: what depends on the database, such as its vectors, its columns and the ' +
-            'records that it has, is checked by the import only',
+          'checked with the default limits: what depends on the columns and the records that the database has is ' +
+            'checked by the import only',
         ]),
   ];
 }
@@ -108,16 +105,14 @@ class Suspects {
     this.#mayExceedColumns = columns === undefined || columns > LIMITS.database_columns;
   }
 
-  of(batch: readonly Row[]): Row[] {
-    const rows = batch.filter(
-      (row) =>
-        !row.isOfColumns ||
-        (row.maxBytes > SHORT_RECORD_BYTES && row.json.length > SHORT_RECORD_BYTES) ||
-        this.#mayExceedColumns ||
-        !this.#passed.has(row.names),
-    );
-    this.#rows.push(...rows);
-    return rows;
+  has(row: Row): boolean {
+    const isSuspect =
+      !row.isOfColumns ||
+      (row.maxBytes > SHORT_RECORD_BYTES && row.json.length > SHORT_RECORD_BYTES) ||
+      this.#mayExceedColumns ||
+      !this.#passed.has(row.names);
+    if (isSuspect) this.#rows.push(row);
+    return isSuspect;
   }
 
   /** Of all rows, `count` are checked now; those in `refused` have not passed. */

@@ -45,6 +45,8 @@ export interface Format {
   options: readonly string[];
   /** Whether `rows` can be called several times: not for a pipe, unless it was copied to a file. */
   isRepeatable: boolean;
+  /** The number of rows, if the file states it. */
+  total?: number;
   /** Reads all rows. */
   rows(): AsyncGenerator<ReadRow[]>;
   /** The beginning of a CSV file in a pipe, as a format of its own, from which types are inferred. */
@@ -59,6 +61,9 @@ const NEWLINE = 0x0a;
 const NO_NULLS: ReadonlySet<string> = new Set();
 const NO_HEADER = { raw: '', names: [], notes: [] };
 
+/** Called with the number of rows that were read so far, and the share that they are; undefined if it is not known. */
+export type OnRead = (rows: number, share: number | undefined) => void;
+
 /**
  * Detects how a source is read, from its content and not from its name. `skips` returns whether a column need not be read.
  */
@@ -66,9 +71,12 @@ export async function detectFormat(
   source: Source,
   options: FormatOptions,
   skips: (name: string) => boolean,
+  onProgress: OnRead,
 ): Promise<Format> {
   const content = await openContent(source);
-  if (options.format === 'parquet' || isParquet(content.magic)) return parquetFormat(source, content, skips);
+  if (options.format === 'parquet' || isParquet(content.magic)) {
+    return parquetFormat(source, content, skips, onProgress);
+  }
   if (options.format === undefined) refuseOtherFormats(content.magic);
   const stream = content.open();
   const sample = await sampleOf(stream);
@@ -206,6 +214,7 @@ async function parquetFormat(
   source: Source,
   content: Content,
   skips: (name: string) => boolean,
+  onProgress: OnRead,
 ): Promise<Format> {
   const { compression } = content;
   // The end of a Parquet file says where its rows are.
@@ -213,7 +222,7 @@ async function parquetFormat(
     source.file !== undefined && compression === undefined
       ? openFile(source.file)
       : await temporaryCopy(content.open().chunks());
-  const parquet = await ParquetRows.open(file, skips);
+  const parquet = await ParquetRows.open(file, skips, onProgress);
   return {
     name: 'parquet',
     description: ['Parquet', ...(compression === undefined ? [] : [compression])].join(', '),
@@ -223,6 +232,7 @@ async function parquetFormat(
     encoding: 'utf-8',
     options: [],
     rows: () => parquet.read(source.stop),
+    total: parquet.total,
     isRepeatable: true,
     header: NO_HEADER,
   };

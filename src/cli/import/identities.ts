@@ -56,9 +56,7 @@ export class Identities {
    * content: so the same file gives the same UUIDs.
    */
   uuidOfContent(content: string): string {
-    const bytes = new Uint8Array(16);
-    // Bytes, because the library encodes a text slowly.
-    v5(encoder.encode(content), CONTENT_NAMESPACE, bytes);
+    const bytes = bytesOfContent(content);
     const key = wordsOf(bytes);
     const earlier = this.#contents.get(key);
     this.#contents.set(key, earlier + 1);
@@ -75,6 +73,18 @@ function refuseDuplicate(earlier: number, line: number, name: string): void {
 /** Returns whether a text is an integer id in its usual form: `7`, not `007`. */
 export function isIntegerId(text: string): boolean {
   return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
+}
+
+/** Returns the UUID of the first record without an identity that has this content. */
+export function uuidOfContent(content: string): string {
+  return stringify(bytesOfContent(content));
+}
+
+function bytesOfContent(content: string): Uint8Array {
+  const bytes = new Uint8Array(16);
+  // Bytes, because the library encodes a text slowly.
+  v5(encoder.encode(content), CONTENT_NAMESPACE, bytes);
+  return bytes;
 }
 
 /** Returns the UUID that the engine makes from a key. */

@@ -42,16 +42,19 @@ export class IdentityTable {
 
   #holds(slot: number, key: Uint32Array): boolean {
     const start = slot * KEY_WORDS;
-    return key.every((word, at) => this.#keys[start + at] === word);
+    for (let at = 0; at < KEY_WORDS; at++) if (this.#keys[start + at] !== key[at]) return false;
+    return true;
   }
 
   #grow(): void {
     const [keys, values] = [this.#keys, this.#values];
     this.#keys = new Uint32Array(keys.length * 2);
     this.#values = new Uint32Array(values.length * 2);
-    for (const [slot, value] of values.entries()) {
+    const key = new Uint32Array(KEY_WORDS);
+    for (let slot = 0; slot < values.length; slot++) {
+      const value = values[slot] as number;
       if (value === 0) continue;
-      const key = keys.subarray(slot * KEY_WORDS, (slot + 1) * KEY_WORDS);
+      for (let at = 0; at < KEY_WORDS; at++) key[at] = keys[slot * KEY_WORDS + at] as number;
       const to = this.#slotOf(key);
       this.#keys.set(key, to * KEY_WORDS);
       this.#values[to] = value;
@@ -62,7 +65,8 @@ export class IdentityTable {
 /** Hashes a key by MurmurHash3's mixing of 32-bit words: <https://github.com/aappleby/smhasher/wiki/MurmurHash3>. */
 function hashOf(key: Uint32Array): number {
   let hash = 0;
-  for (let word of key) {
+  for (let at = 0; at < KEY_WORDS; at++) {
+    let word = key[at] as number;
     word = Math.imul(word, 0xcc9e2d51);
     word = Math.imul((word << 15) | (word >>> 17), 0x1b873593);
     hash ^= word;

@@ -15,7 +15,7 @@ import { flattenedRows, rowOfJson } from './json-row.js';
 import { refuseWrapper } from './json-wrapper.js';
 import { groupedHints, headerWarning, reasonOfText } from './notes.js';
 import { refuseNoTable } from './other-formats.js';
-import { OtherKind, type OtherKindCalls } from './other-kind.js';
+import { inferredIdentity, OtherKind, type OtherKindCalls } from './other-kind.js';
 import { RecordMaker } from './record-maker.js';
 import { BadRow, isBroken, type ReadRow, type SourceRow } from './rows.js';
 import { TextColumns } from './text-columns.js';
@@ -170,11 +170,9 @@ export class BrowserFile {
    * @throws {Error} when the records would be stored twice.
    */
   async checkKind(types: Types, get: OtherKindCalls['get']): Promise<void> {
-    const { column, kind } = this.#identityWith(types);
-    if (column === undefined || types[column] !== undefined) return;
+    const identity = inferredIdentity(this.#identityWith(types), this.#inspection.identity, types);
     const optionFor = (name: string, type: ColumnType) => `the column "${name}" the type ${type}`;
-    const { texts } = this.#inspection.identity.sample;
-    await new OtherKind({ get, optionFor }).check({ column, kind, texts });
+    await new OtherKind({ get, optionFor }).check(identity);
   }
 
   /**

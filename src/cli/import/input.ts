@@ -2,7 +2,13 @@ import { didYouMean } from '../../schema/index.js';
 import type { ColumnType } from './column-types.js';
 import { openContent } from './content.js';
 import { NotUtf8 } from './encoding.js';
-import { detectFormat, detectLegacyEncoding, type Format, type FormatOptions } from './format.js';
+import {
+  detectFormat,
+  detectLegacyEncoding,
+  type Format,
+  type FormatOptions,
+  type OnRead,
+} from './format.js';
 import { Identities } from './identities.js';
 import {
   type IdentityColumns,
@@ -14,7 +20,7 @@ import {
 } from './identity-column.js';
 import { Inspection, inspect } from './inspection.js';
 import { flattenedRows } from './json-row.js';
-import type { InferredIdentity } from './other-kind.js';
+import { type InferredIdentity, inferredIdentity } from './other-kind.js';
 import { LiveTypes, RecordMaker, type RecordPlan } from './record-maker.js';
 import { BadRow, isBroken, type OnBadRow, type ReadRow, type Row, type SourceRow } from './rows.js';
 import { SkippedColumns } from './skipped-columns.js';
@@ -68,14 +74,12 @@ export class Input {
   }
 
   /** Detects the format, and reads a file once to decide its types and identity. */
-  static async open(
-    source: Source,
-    options: InputOptions,
-    onProgress: (rows: number, share: number | undefined) => void,
-  ): Promise<Input> {
+  static async open(source: Source, options: InputOptions, onProgress: OnRead): Promise<Input> {
     const skipped = new SkippedColumns(options.skipColumns);
-    const format = skipped.applyTo(await detectFormat(source, options, (name) => skipped.skips(name)));
-    const progress = (rows: number) => onProgress(rows, source.share());
+    const skips = (name: string) => skipped.skips(name);
+    const format = skipped.applyTo(await detectFormat(source, options, skips, onProgress));
+    const progress = (rows: number) =>
+      onProgress(rows, format.total === undefined ? source.share() : rows / format.total);
     const observe = (rows: AsyncGenerator<ReadRow[]>) =>
       inspect(format, options.flatten ? flattenedRows(rows) : rows, options.idColumn, progress);
     if (!format.isRepeatable) {
@@ -195,14 +199,11 @@ export class Input {
     }
   }
 
-  /** The identity column, if its values decide of which kind they are. For a pipe: the values so far. */
+  /** The identity column, if its values alone decide of which kind they are. For a pipe: the values so far. */
   inferredIdentity(): InferredIdentity | undefined {
-    const { column, kind } = this.identity ?? {};
-    if (column === undefined || kind === undefined || this.#options.types?.[column] !== undefined) {
-      return undefined;
-    }
+    if (this.identity === undefined) return undefined;
     const values = this.format.isRepeatable ? this.inspection?.identity : this.#valuesOfPipe;
-    return values && { column, kind, texts: values.sample.texts };
+    return values && inferredIdentity(this.identity, values, this.#options.types);
   }
 
   /** The types of the columns that this file decided, so that no option declares them. */

@@ -33,8 +33,22 @@ export function rowOfJson(json: string, place: Place, idColumn?: string): ReadRo
   }
 }
 
-function columnsOf(members: readonly Member[]): { names: string[]; cells: Cell[] } {
-  return { names: members.map(({ name }) => name), cells: members.map(({ json }) => cellOf(json)) };
+function columnsOf(members: readonly Member[]): { names: readonly string[]; cells: Cell[] } {
+  const names = sharedNames(members.map(({ name }) => name));
+  return { names, cells: members.map(({ json }) => cellOf(json)) };
+}
+
+/** Lists of names by their text. Most rows have one of a few lists. */
+const lists = new Map<string, readonly string[]>();
+const MAX_LISTS = 1_000;
+
+/** Returns the same list for rows with the same columns, so that what is found out about it holds for all of them. */
+function sharedNames(names: readonly string[]): readonly string[] {
+  const text = names.join('\n');
+  const list = lists.get(text);
+  if (list?.length === names.length && names.every((name, at) => name === list[at])) return list;
+  if (list === undefined && lists.size < MAX_LISTS) lists.set(text, names);
+  return names;
 }
 
 function textsOf(members: readonly Member[]): Map<string, string> {
@@ -76,5 +90,5 @@ function flattened(row: SourceRow): ReadRow {
   for (const [at, name] of row.names.entries()) add(name, row.cells[at] ?? null);
   const twice = new Set(names).size < names.length && names.find((name, at) => names.indexOf(name) !== at);
   if (twice) return { ...row, reason: `column "${twice}" occurs twice after --flatten` };
-  return { ...row, names, cells };
+  return { ...row, names: sharedNames(names), cells };
 }

@@ -34,14 +34,24 @@ export class ParquetRows {
   }
 
   /**
-   * `skips` returns whether a column is left out.
+   * Opens a file, and reads the columns of which it does not say whether they are text. `skips` returns whether a column is
+   * left out. `onProgress` is called with the number of rows that were read, and the share that they are.
    *
    * @throws {Error} when the file is damaged, or has two columns of one name.
    */
-  static async open(file: AsyncBuffer, skips: (name: string) => boolean): Promise<ParquetRows> {
+  static async open(
+    file: AsyncBuffer,
+    skips: (name: string) => boolean,
+    onProgress: (rows: number, share: number) => void = () => undefined,
+  ): Promise<ParquetRows> {
     const rows = new ParquetRows(await openParquet(file), skips);
-    await rows.#findBinary();
+    await rows.#findBinary(onProgress);
     return rows;
+  }
+
+  /** The number of rows. */
+  get total(): number {
+    return this.#file.groups.reduce((sum, group) => sum + rowsOf(group), 0);
   }
 
   /** The names of the columns that are read. */
@@ -114,28 +124,32 @@ export class ParquetRows {
   }
 
   /** Reads the fields of which the file does not say whether they are text. One value that is no text decides. */
-  async #findBinary(): Promise<void> {
+  async #findBinary(onProgress: (rows: number, share: number) => void): Promise<void> {
     const texts = this.#columns.read.flatMap(({ name, field }) =>
       leavesOf(field).flatMap((leaf) => (isUnannotated(leaf.element) ? [{ name, leaf }] : [])),
     );
-    const convert = (bytes: Buffer, start: number, end: number) => isText(bytes, start, end);
-    for (const { name, leaf } of texts) {
-      for (const [index, group] of this.#file.groups.entries()) {
-        if (this.#binary.has(leaf)) break;
+    const conversion = {
+      kind: 'bytes',
+      width: undefined,
+      convert: (bytes: Buffer, start: number, end: number) => isText(bytes, start, end),
+    } as const;
+    let rows = 0;
+    for (const [index, group] of this.#file.groups.entries()) {
+      for (const [at, { name, leaf }] of texts.entries()) {
+        if (this.#binary.has(leaf)) continue;
         await readingAt(placeOf(name, index), skipAdvice(name), async () => {
-          const reader = new LeafReader(this.#source(group), leaf, {
-            kind: 'bytes',
-            width: undefined,
-            convert,
-          });
+          const reader = new LeafReader(this.#source(group), leaf, conversion);
           for (let block = await reader.next(); block !== undefined; block = await reader.next()) {
-            if (!block.values.includes(false)) continue;
-            this.#binary.add(leaf);
-            break;
+            if (block.values.includes(false)) this.#binary.add(leaf);
+            if (this.#binary.has(leaf)) break;
           }
           reader.close();
         });
+        onProgress(rows, (rows + (rowsOf(group) * (at + 1)) / texts.length) / this.total);
+        // Lets the process receive signals.
+        await setImmediate();
       }
+      rows += rowsOf(group);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { MAX_KEY_BYTES, UUID } from '../../schema/ids.js';
+import { UUID } from '../../schema/ids.js';
 import { LIMITS } from '../../schema/limits.js';
 import { type Cell, Nested, Numeral } from './cells.js';
 import { type ColumnType, convert, exactNumber, type Value } from './column-types.js';
@@ -12,12 +12,11 @@ import {
   isIdentityOnly,
   uuidOf,
 } from './identity-column.js';
-import { BadRow, type Row, type SourceRow } from './rows.js';
-import { kindOf } from './searched-text.js';
+import { BadRow, type RawText, type Row, type SourceRow } from './rows.js';
 
 const LINE_END = '\n';
-/** Bytes of an integer id, a UUID and a key in JSON, with their names. */
-const MAX_IDENTITY_BYTES = 8 * MAX_KEY_BYTES;
+/** Maximum bytes of a value that is no text, and of a UUID with its name. */
+const MAX_OTHER_BYTES = 64;
 const encoder = new TextEncoder();
 
 /** How the rows of a file become records. */
@@ -57,35 +56,44 @@ export class RecordMaker {
   /** @throws {BadRow} when the row cannot be stored. */
   make(row: SourceRow): Row {
     this.#checkMembers(row);
-    const { names, line, record, raw } = row;
-    const { data, kinds } = this.#data(row);
-    const members = [...this.#members(row), `"data":{${data}}`].join(',');
+    const values = this.#values(row);
     const identity = this.#identity(row);
-    const isOfColumns = row.members === undefined && row.vector === undefined;
-    const write = () => {
-      const texts = identity ?? [this.#uuidOfContent(row)];
-      const json = encoder.encode(`{${[...texts, members].join(',')}}${LINE_END}`);
-      if (json.length > LIMITS.batch_bytes) {
-        throw new BadRow(`the record is longer than ${LIMITS.batch_bytes} bytes`);
-      }
-      return json;
-    };
-    // A character of UTF-16 has at most 3 bytes of UTF-8.
-    const maxBytes = 3 * members.length + MAX_IDENTITY_BYTES;
-    const others = { names, kinds, isOfColumns, line, record, raw };
-    if (!this.#plan.onlyChecks || maxBytes > LIMITS.batch_bytes) {
-      const json = write();
-      return { json, maxBytes: json.length, ...others };
+    const maxBytes = this.#plan.onlyChecks ? this.#maxBytes(row, values, identity) : Number.POSITIVE_INFINITY;
+    const made = new MadeRow(row, values, maxBytes, () => this.#write(row, values, identity));
+    if (maxBytes > LIMITS.batch_bytes) made.write();
+    return made;
+  }
+
+  #write(row: SourceRow, values: readonly Value[], identity: readonly string[] | undefined): Uint8Array {
+    const isData = this.#isData(row);
+    let data = '';
+    for (let at = 0; at < values.length; at++) {
+      const name = row.names[at] as string;
+      if (isData(name)) data += `${data === '' ? '' : ','}${this.#name(name)}${JSON.stringify(values[at])}`;
     }
-    let json: Uint8Array | undefined;
-    return {
-      get json() {
-        json ??= write();
-        return json;
-      },
-      maxBytes,
-      ...others,
-    };
+    const texts = identity ?? [this.#uuidOfContent(row)];
+    const json = encoder.encode(
+      `{${[...texts, ...this.#members(row), `"data":{${data}}`].join(',')}}${LINE_END}`,
+    );
+    if (json.length > LIMITS.batch_bytes) {
+      throw new BadRow(`the record is longer than ${LIMITS.batch_bytes} bytes`);
+    }
+    return json;
+  }
+
+  /** Returns the bytes of JSON that a record has at most. */
+  #maxBytes(row: SourceRow, values: readonly Value[], identity: readonly string[] | undefined): number {
+    // A character of UTF-16 has at most 3 bytes of UTF-8.
+    let bytes = identity === undefined ? MAX_OTHER_BYTES : 0;
+    for (const member of identity ?? []) bytes += 3 * member.length;
+    for (const member of this.#members(row)) bytes += 3 * member.length;
+    for (let at = 0; at < values.length; at++) {
+      const value = values[at];
+      // A control character is written with 6.
+      bytes += 3 * this.#name(row.names[at] as string).length + MAX_OTHER_BYTES;
+      if (typeof value === 'string') bytes += 6 * value.length;
+    }
+    return bytes;
   }
 
   /** A record with a wrong name is not silently stored as a row. */
@@ -101,18 +109,21 @@ export class RecordMaker {
     );
   }
 
-  #data({ names, cells, members }: SourceRow): { data: string; kinds: string } {
+  /** Returns whether a column of a row is data of its record. */
+  #isData({ members }: SourceRow): (name: string) => boolean {
     const isRecord = members !== undefined && !this.#plan.named;
-    let data = '';
-    let kinds = '';
+    return (name) => isRecord || !isIdentityOnly(name, this.#plan.identity);
+  }
+
+  #values(row: SourceRow): Value[] {
+    const { names, cells } = row;
+    const isData = this.#isData(row);
+    const values: Value[] = [];
     for (let at = 0; at < names.length; at++) {
       const name = names[at] as string;
-      const isData = isRecord || !isIdentityOnly(name, this.#plan.identity);
-      const value = isData ? this.#value(name, cells[at] ?? null) : null;
-      kinds += kindOf(value);
-      if (isData) data += `${data === '' ? '' : ','}${this.#name(name)}${JSON.stringify(value)}`;
+      values.push(isData(name) ? this.#value(name, cells[at] ?? null) : null);
     }
-    return { data, kinds };
+    return values;
   }
 
   #value(name: string, cell: Cell): Value {
@@ -211,6 +222,45 @@ export class RecordMaker {
 
   #uuidOfContent({ names, cells }: SourceRow): string {
     return `"uuid":"${this.#identities.uuidOfContent(contentOf(names, cells))}"`;
+  }
+}
+
+/** A record whose JSON is written when it is needed first. A class, because V8 is slow with literals that have accessors. */
+class MadeRow implements Row {
+  readonly #write: () => Uint8Array;
+  #json: Uint8Array | undefined;
+  maxBytes: number;
+  readonly names: readonly string[];
+  readonly values: readonly Value[];
+  readonly isOfColumns: boolean;
+  readonly line: number;
+  readonly record: number | undefined;
+  readonly raw: RawText;
+
+  constructor(
+    { names, members, vector, line, record, raw }: SourceRow,
+    values: readonly Value[],
+    maxBytes: number,
+    write: () => Uint8Array,
+  ) {
+    this.names = names;
+    this.values = values;
+    this.maxBytes = maxBytes;
+    this.isOfColumns = members === undefined && vector === undefined;
+    this.line = line;
+    this.record = record;
+    this.raw = raw;
+    this.#write = write;
+  }
+
+  get json(): Uint8Array {
+    return this.#json ?? this.write();
+  }
+
+  write(): Uint8Array {
+    this.#json = this.#write();
+    this.maxBytes = this.#json.length;
+    return this.#json;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Cell } from './cells.js';
+import type { Value } from './column-types.js';
 
 /**
  * The row as the file has it, without the end of the line; for Parquet as JSON; bytes if they are no text; empty if they
@@ -59,8 +60,8 @@ export interface Row extends Place {
   maxBytes: number;
   /** The names of its columns. */
   names: readonly string[];
-  /** What each of its values is to a search by meaning, a character for each column. */
-  kinds: string;
+  /** The values of these columns; null also for a column that only identifies the record. */
+  values: readonly Value[];
   /** Whether its members are made from columns, and not those of the file. */
   isOfColumns: boolean;
   raw: RawText;

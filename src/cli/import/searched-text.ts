@@ -1,23 +1,22 @@
 import { count, plural } from '../progress-bar.js';
 import type { Row } from './rows.js';
 
-/** What a value is to a search by meaning: a character of {@link Row.kinds}. */
-export const KIND = { text: 't', number: 'n', boolean: 'b', nothing: '-' } as const;
-
 const VISIBLE = /[^\s\p{Cc}]/u;
 
-/** Returns the kind of a value. White space and control characters alone are no text. */
-export function kindOf(value: string | number | boolean | null): string {
-  if (typeof value === 'string') return VISIBLE.test(value) ? KIND.text : KIND.nothing;
-  if (value === null) return KIND.nothing;
-  return typeof value === 'number' ? KIND.number : KIND.boolean;
+/** The values of a column. */
+interface Column {
+  name: string;
+  isEmbedded: boolean;
+  texts: number;
+  numbers: number;
 }
 
 /** Counts the values and records that no search by meaning finds, although somebody may expect it. */
 export class SearchedText {
   readonly #embed: readonly string[] | undefined;
-  /** Of each column, the numbers of its values by their kind. */
-  readonly #columns = new Map<string, Map<string, number>>();
+  readonly #columns = new Map<string, Column>();
+  /** The columns of the last record: most records have the same. */
+  #last: { names: readonly string[]; columns: readonly Column[] } | undefined;
   #records = 0;
   #withoutText = 0;
 
@@ -29,18 +28,35 @@ export class SearchedText {
   /** Counts each record that is read. */
   async *watch(batches: AsyncIterable<Row[]>): AsyncGenerator<Row[]> {
     for await (const rows of batches) {
-      for (const row of rows) this.#observe(row);
+      for (const row of rows) this.observe(row);
       yield rows;
     }
+  }
+
+  observe({ names, values }: Row): void {
+    if (this.#last?.names !== names) this.#last = { names, columns: names.map((name) => this.#column(name)) };
+    let isSearched = false;
+    for (const [at, column] of this.#last.columns.entries()) {
+      const value = values[at] ?? null;
+      if (typeof value === 'string') {
+        // White space and control characters alone are no text.
+        if (!VISIBLE.test(value)) continue;
+        column.texts += 1;
+      } else if (typeof value === 'number') column.numbers += 1;
+      // Chosen columns are embedded whatever they hold.
+      isSearched ||=
+        column.isEmbedded && (this.#embed === undefined ? typeof value === 'string' : value !== null);
+    }
+    this.#records += 1;
+    if (!isSearched) this.#withoutText += 1;
   }
 
   /** Describes for the user what is not searched. */
   report(): string[] {
     const lines: string[] = [];
-    for (const [name, kinds] of this.#columns) {
-      const numbers = kinds.get(KIND.number) ?? 0;
-      // A column of numbers alone is one to filter by. Chosen columns are embedded whatever they hold.
-      if (this.#embed !== undefined || numbers === 0 || !kinds.has(KIND.text)) continue;
+    for (const { name, texts, numbers } of this.#columns.values()) {
+      // A column of numbers alone is one to filter by.
+      if (this.#embed !== undefined || numbers === 0 || texts === 0) continue;
       const have = `${plural(numbers, 'record')} ${numbers === 1 ? 'has' : 'have'} a number in the embedded column "${name}"`;
       lines.push(`${have}, which is not searched: --types ${name}=text`);
     }
@@ -55,26 +71,13 @@ export class SearchedText {
     return lines;
   }
 
-  #observe({ names, kinds }: Row): void {
-    let isSearched = false;
-    for (const [at, name] of names.entries()) {
-      const kind = kinds[at]!;
-      if (kind === KIND.nothing) continue;
-      if (this.#embed === undefined) {
-        isSearched ||= kind === KIND.text;
-        this.#count(name, kind);
-      } else isSearched ||= this.#embed.includes(name);
+  #column(name: string): Column {
+    let column = this.#columns.get(name);
+    if (column === undefined) {
+      const isEmbedded = this.#embed === undefined || this.#embed.includes(name);
+      column = { name, isEmbedded, texts: 0, numbers: 0 };
+      this.#columns.set(name, column);
     }
-    this.#records += 1;
-    if (!isSearched) this.#withoutText += 1;
-  }
-
-  #count(name: string, kind: string): void {
-    let kinds = this.#columns.get(name);
-    if (kinds === undefined) {
-      kinds = new Map();
-      this.#columns.set(name, kinds);
-    }
-    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    return column;
   }
 }

@@ -4,7 +4,7 @@ import type { DatabaseSettings } from '../../schema/index.js';
 import { describe, printable } from '../failure.js';
 import { duration, type ProgressBar } from '../progress-bar.js';
 import type { TargetOptions } from '../target.js';
-import { Attempts } from './attempts.js';
+import { type AttemptCalls, Attempts } from './attempts.js';
 import type { BadRows } from './bad-rows.js';
 import type { Input, InputOptions } from './input.js';
 import { OtherKind } from './other-kind.js';
@@ -72,12 +72,12 @@ export async function storeRecords(
 
 const NOTHING: StoreResult = { created: 0, changed: 0, unchanged: 0, earlier: 0 };
 
-/** Yields the rows. Fails before rows that the database has under another kind of identity. */
-async function* withCheckedKind(
+/** Yields the rows. Fails before rows that the database has under another kind of identity, or that overwrite other records. */
+export async function* withCheckedKind(
   batches: AsyncIterable<Row[]>,
   input: Input,
   database: Database,
-  calls: UpsertCalls,
+  calls: AttemptCalls,
 ): AsyncGenerator<Row[]> {
   const otherKind = new OtherKind({
     get: (id) => database.get(id),
