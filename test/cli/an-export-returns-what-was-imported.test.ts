@@ -329,6 +329,8 @@ test('a server is exported like a directory, and a filter applies', { timeout: T
   const some = await run('export', '--database', 'db', '--vectors', ...where, ...server);
   expect(some.stdout.split('\n')).toHaveLength(11);
   expect(some.stderr).toContain('10 records in');
+  const misspelt = await run('export', '--database', 'db', '--where', 'numbr > 10', ...server);
+  expect(misspelt.stderr).toContain('no record has a column "numbr"; did you mean "number"?');
   const csv = await run('export', '--database', 'db', '--format', 'csv', ...where, ...server);
   expect(parsed(csv.stdout).map((row) => row.slice(2))).toEqual([
     ['name', 'number'],

@@ -301,7 +301,7 @@ test('a quote that is not closed is reported where its row begins, with what it 
   await writeFile(file, `id,a\n${rows.join('')}`);
   const closed = await load(...quotes);
   expect(closed.stderr).toMatch(
-    /^line 102: the closing quote of field 2 is followed by "x"; .* reaches to line 202\n$/,
+    /^line 102: the closing quote of field 2 is followed by "x": a quote within quotes is written twice; .* reaches to line 202\n$/,
   );
   expect(await records()).toHaveLength(199);
 });

@@ -130,6 +130,34 @@ test('a column that is text only for the form of its values is named with the op
   expect(declared.report.join()).not.toContain('looks like');
 });
 
+test('a row with a text of two lines and a field too many keeps the quotes of a small file', async () => {
+  const { input } = await openFile('id,name,note\n1,a,x\n2,"two\nlines",y,z\n3,c,w\n');
+  const bad: [string | Uint8Array, string][] = [];
+  for await (const _ of input.records(({ raw }, reason) => bad.push([raw(), reason])));
+  expect(bad).toEqual([
+    [
+      '2,"two\nlines",y,z',
+      'the row has 4 fields, the header 3 columns; with it, the row reaches to line 4; ' +
+        'if quotes are characters of the texts, give --quote none',
+    ],
+  ]);
+  expect(describeInput(input)[0]).toBe('read as CSV');
+});
+
+test('a record whose id is a text is refused with the options that make it a key', async () => {
+  const text = '{"id":"abc","data":{"x":1}}\n{"id":"abd","data":{"x":2}}\n';
+  const { bad } = await read(text);
+  expect(bad[0]).toBe(
+    '1: the member "id" is "abc", and the id of a record is an integer: --flatten --id-column id makes the values keys, ' +
+      'and so does the name "key" in place of "id"',
+  );
+  const { data } = await read(text, { flatten: true, idColumn: 'id' });
+  expect(data).toEqual([
+    { id: 'abc', 'data.x': 1 },
+    { id: 'abd', 'data.x': 2 },
+  ]);
+});
+
 test('--null names texts that stand for no value', async () => {
   const text = 'code,name,qty\nNA,"NA",NA\nx,-,"NA"\ny,NA,3\n';
   expect((await read(text, { null: ['NA', '-'] })).data).toEqual([
@@ -154,6 +182,10 @@ test('lines above the header are skipped on demand, and the option is named', as
   expect(input.format.header.raw).toBe('Sales 2024\n# by region, in EUR\n\nid,region,sum');
   await expect(openFile('Sales\nregion;sum\nNorth;5\nSouth;6\n')).rejects.toThrow('--skip-lines 1');
   await expect(openFile('name\tqty\n1\tBoots\t2\n2\tTent\t3\n')).rejects.toThrow('row names of R');
+  const title = 'Report, May 2024\nid,name,price\n1,a,2\n2,b,3\n3,c,4\n';
+  await expect(openFile(title)).rejects.toThrow(
+    'if the header is line 2, give --skip-lines 1; if the first column',
+  );
   const comments = await read('id,a\n1,x\n# end\n');
   expect(comments.bad[0]).toContain("grep -v '^#'");
 });

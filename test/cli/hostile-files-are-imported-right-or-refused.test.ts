@@ -164,7 +164,10 @@ test.each([
   ['{"a":"\\ud83d', 'is not closed'],
   ['{a:1}', 'is not JSON'],
   ['{}', 'the object is empty'],
-  ['[1]', 'is not a JSON object'],
+  [
+    '[1]',
+    "is not a JSON object, but a list: name its values, for example by jq -c '.[] | {a: .[0], b: .[1]}'",
+  ],
   ['NaN', 'is not a JSON object'],
 ])('the line %s is reported, and the others are read', async (line, reason) => {
   const { input } = await openFile(`{"a":1}\n${line}\n{"a":2}\n`);

@@ -234,7 +234,9 @@ test('Parquet: long integers, decimals and times keep every digit; what no recor
       ratio: 0,
     },
   ]);
-  expect(bad).toEqual(['3: column "ratio": NaN is no number that a record can hold']);
+  expect(bad).toEqual([
+    '3: column "ratio": NaN is no number that a record can hold: null stands for no value; --skip-columns ratio leaves the column out',
+  ]);
 });
 
 test('JSON: an empty object is flattened to its text', async () => {

@@ -4,7 +4,7 @@ import { abortOnSignal } from '../abort-on-signal.js';
 import { warn } from '../failure.js';
 import { OutputFile } from '../output-file.js';
 import { count, duration, ProgressBar, plural } from '../progress-bar.js';
-import { withDatabase } from '../records/near-names.js';
+import { columnsOf, unknownColumns, withDatabase } from '../records/near-names.js';
 import { openTarget, type TargetOptions } from '../target.js';
 import { Columns } from './columns.js';
 import { csvOf } from './csv.js';
@@ -42,6 +42,8 @@ export async function exportRecords(options: ExportOptions): Promise<void> {
     const shown = isShown ? forTerminal(bytes, format) : bytes;
     await withDatabase(databases, id, () => writeOutput(shown, { file, gzip, signal: stop }));
     bar.clear();
+    const named = exported.written === 0 ? columnsOf(options.where) : [];
+    for (const problem of await unknownColumns(databases, id, named)) warn(problem);
     const ms = Date.now() - started;
     const rate = count(Math.round((exported.written * 1000) / Math.max(1, ms)));
     process.stderr.write(`${plural(exported.written, 'record')} in ${duration(ms)} (${rate}/s)\n`);

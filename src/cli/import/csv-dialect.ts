@@ -121,7 +121,7 @@ function readingOf(sample: string, isWhole: boolean, dialect: Dialect): Reading 
   const width = names.length;
   const bad = rows.filter((row) => !hasFields(row, width) || takesRows(row, dialect, width));
   const cut = splitter.rest.split(dialect.lineEnd).length - 1;
-  const badLines = bad.reduce((sum, row) => sum + linesOf(row, dialect).length, 0) + cut;
+  const badLines = bad.reduce((sum, row) => sum + lostLines(row, dialect, width), 0) + cut;
   const sameShare = 1 - badLines / Math.max(1, rows.length - bad.length + badLines);
   const isTable = width > 1 && rows[0]?.reason === undefined;
   // Of two readings of as many rows, the one with quotes is more usual, then the one with more columns.
@@ -140,6 +140,17 @@ export function hasFields({ fields, reason }: CsvRow, width: number, min: number
 
 function linesOf({ raw }: CsvRow, { lineEnd }: Dialect): string[] {
   return raw.split(lineEnd).map((line) => line.replace(/\r+$/, ''));
+}
+
+/**
+ * Returns how many rows are lost by one that is wrong. A row whose quotes are closed may have texts of several lines; those
+ * that look like rows are lost with it.
+ */
+function lostLines(row: CsvRow, dialect: Dialect, width: number): number {
+  const lines = linesOf(row, dialect);
+  if (row.reason !== undefined) return lines.length;
+  const rows = lines.filter((line) => line.split(dialect.separator).length === width).length;
+  return Math.max(1, rows);
 }
 
 /**

@@ -160,7 +160,7 @@ export class CsvSplitter {
       const { end, next } = line;
       if (end === at) return { fields, quoted, end, next };
       const character = String.fromCodePoint(this.#text.codePointAt(at) ?? 0);
-      const reason = `the closing quote of field ${fields.length} is followed by "${character}"`;
+      const reason = `the closing quote of field ${fields.length} is followed by "${character}": a quote within quotes is written twice`;
       return { fields, end, next, reason };
     }
   }

@@ -20,7 +20,7 @@ const BRACKET_OR_QUOTE = /["[\]{}]/g;
 export function membersOf(text: string): Member[] {
   const reader = new Reader(text);
   reader.space();
-  if (!reader.takes('{')) throw new BadRow('is not a JSON object');
+  if (!reader.takes('{')) throw new BadRow(notAnObject(text));
   const members: Member[] = [];
   reader.space();
   if (!reader.takes('}')) {
@@ -43,6 +43,13 @@ export function membersOf(text: string): Member[] {
     names.add(name);
   }
   return members;
+}
+
+function notAnObject(text: string): string {
+  const isList = text.trimStart().startsWith('[');
+  return isList
+    ? "is not a JSON object, but a list: name its values, for example by jq -c '.[] | {a: .[0], b: .[1]}'"
+    : 'is not a JSON object';
 }
 
 export function isJsonObject(text: string): boolean {

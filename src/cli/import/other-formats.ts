@@ -54,13 +54,15 @@ export function refuseNoTable(
   const names = fields.map((field) => field.trim()).filter((name) => name !== '');
   const isTable = sameShare >= TABLE_SHARE && (names.length > 1 || COLUMN_NAME.test(names[0] ?? ''));
   if (isTable && names.length > 1) return;
+  const above = linesAbove(isTable ? SURE_SHARE : TABLE_SHARE);
   if (names.length > 1 && usualFields === names.length + 1) {
+    const title =
+      above === undefined ? '' : `if the header is line ${above + 1}, give --skip-lines ${above}; `;
     throw new Error(
-      `the header has ${names.length} names, and most rows have ${usualFields} fields: if the first column has no name, ` +
+      `the first line has ${names.length} fields, and most have ${usualFields}: ${title}if the first column has no name, ` +
         'as that of the row names of R, put a name and a separator in front of the first line',
     );
   }
-  const above = linesAbove(isTable ? SURE_SHARE : TABLE_SHARE);
   if (isTable && above === undefined) return;
   const count = `${fields.length} ${fields.length === 1 ? 'field' : 'fields'}`;
   const reason =

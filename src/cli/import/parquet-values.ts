@@ -61,9 +61,9 @@ export function conversionOf({ element }: Field, column: string, isBinary: boole
     case 'BOOLEAN':
       return { kind: 'boolean', convert: (value) => value };
     case 'FLOAT':
-      return { kind: 'float', convert: finite };
+      return { kind: 'float', convert: (value) => finite(value, column) };
     case 'DOUBLE':
-      return { kind: 'double', convert: finite };
+      return { kind: 'double', convert: (value) => finite(value, column) };
     case 'INT32':
       return { kind: 'int32', convert: int32Conversion(element, kind) };
     case 'INT64':
@@ -74,7 +74,7 @@ export function conversionOf({ element }: Field, column: string, isBinary: boole
       return {
         kind: 'bytes',
         width: element.type === 'FIXED_LEN_BYTE_ARRAY' ? widthOf(element) : undefined,
-        convert: bytesConversion(element, kind),
+        convert: bytesConversion(element, kind, column),
       };
   }
 }
@@ -155,10 +155,13 @@ function widthOf({ type_length: width = 0 }: SchemaElement): number {
   return width;
 }
 
-function finite(value: number): Value {
+function finite(value: number, column: string): Value {
   // -0 is stored as 0.
   if (Number.isFinite(value)) return value === 0 ? 0 : value;
-  return new Refused(`${value} is no number that a record can hold`, String(value));
+  return new Refused(
+    `${value} is no number that a record can hold: null stands for no value${skipAdvice(column)}`,
+    String(value),
+  );
 }
 
 function int32Conversion(element: SchemaElement, kind: Kind): (value: number) => Value {
@@ -230,6 +233,7 @@ function int96Conversion(): (bytes: Buffer, start: number) => Value {
 function bytesConversion(
   element: SchemaElement,
   kind: Kind,
+  column: string,
 ): (bytes: Buffer, start: number, end: number) => Value {
   switch (kind) {
     case 'DECIMAL': {
@@ -240,7 +244,7 @@ function bytesConversion(
       return (bytes, start) =>
         bytes.toString('hex', start, start + 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
     case 'FLOAT16':
-      return (bytes, start) => finite(half(bytes.readUInt16LE(start)));
+      return (bytes, start) => finite(half(bytes.readUInt16LE(start)), column);
     case 'INTERVAL':
       return (bytes, start) =>
         interval(bytes.readUInt32LE(start), bytes.readUInt32LE(start + 4), bytes.readUInt32LE(start + 8));

@@ -214,6 +214,12 @@ export class RecordMaker {
     const id = idOfMember(members.get('id') ?? 'null');
     const key = stringOf(members.get('key'));
     const uuid = stringOf(members.get('uuid')) ?? (key === undefined ? undefined : uuidOfKey(key));
+    if (members.get('id')?.startsWith('"')) {
+      throw new BadRow(
+        `the member "id" is ${id}, and the id of a record is an integer: --flatten --id-column id makes the values keys, ` +
+          'and so does the name "key" in place of "id"',
+      );
+    }
     if (id === 'null' && !members.has('uuid') && !members.has('key')) return undefined;
     // The service refuses a member that is not valid, with a reason.
     this.#identities.add({ id: isIntegerId(id) ? Number(id) : undefined, uuid, key }, row.line);
