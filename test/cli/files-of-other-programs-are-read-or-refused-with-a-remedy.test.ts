@@ -144,6 +144,17 @@ test('a row with a text of two lines and a field too many keeps the quotes of a 
   expect(describeInput(input)[0]).toBe('read as CSV');
 });
 
+test('the report says of what the number of rows depends: a header of texts, and empty lines of one column', async () => {
+  const texts = await read('name,note\na,x\nb,y\n');
+  expect(texts.report[1]).toBe(
+    'the first line is read as the header: if it is a row, put a line with the names of the columns above it',
+  );
+  expect((await read('name,qty\na,1\n')).report.join()).not.toContain('header');
+  const column = await read('word\na\n\nb\n\n');
+  expect(column.report[2]).toBe('2 empty lines left out: a row without a value has quotes ("")');
+  expect((await read('word\na\n""\n')).data).toEqual([{ word: 'a' }, { word: '' }]);
+});
+
 test('a record whose id is a text is refused with the options that make it a key', async () => {
   const text = '{"id":"abc","data":{"x":1}}\n{"id":"abd","data":{"x":2}}\n';
   const { bad } = await read(text);

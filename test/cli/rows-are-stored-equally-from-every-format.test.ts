@@ -334,3 +334,15 @@ test('a dry run reports texts and vectors that the database would refuse', async
   expect(own.lines.at(-1)).toContain('dry run: 1 record would be stored');
   expect(own.bad).toContain('line 3: /vector: this database has no model: give 2 numbers');
 });
+
+test('Parquet: a row of which one value cannot be stored decides types as the others do', async () => {
+  const columnData = [
+    { name: 'id', data: [1, 2], type: 'INT32' as const },
+    { name: 'big', data: [1n, 1152921504606846976n], type: 'INT64' as const },
+    { name: 'ratio', data: [1, Number.NaN], type: 'DOUBLE' as const },
+  ];
+  const { input } = await openFile(new Uint8Array(parquetWriteBuffer({ columnData })));
+  expect((await recordsOf(input)).records).toEqual([{ id: 1, data: { big: '1', ratio: 1 } }]);
+  // The bad row alone is imported with the same type.
+  expect(input.decidedTypes()).toEqual([['big', 'text']]);
+});

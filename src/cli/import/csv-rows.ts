@@ -43,6 +43,8 @@ export class CsvSplitter {
   #skipping = false;
   /** The text of the lines above the header. */
   skipped = '';
+  /** Number of empty lines, which are no rows. */
+  emptyLines = 0;
 
   /** A row of more than `maxLength` characters is not kept in memory. */
   constructor(dialect: Dialect, maxLength: number) {
@@ -81,7 +83,8 @@ export class CsvSplitter {
       }
       const { end, next, ...read } = row;
       const raw = this.#text.slice(at, end);
-      if (raw !== '') rows.push({ ...read, line: this.#line, raw });
+      if (raw === '') this.emptyLines += 1;
+      else rows.push({ ...read, line: this.#line, raw });
       this.#line += count(this.#text, this.#dialect.lineEnd, at, next);
       at = next;
     }

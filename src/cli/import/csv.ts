@@ -7,6 +7,8 @@ import type { ReadRow } from './rows.js';
 export interface CsvCalls {
   /** Called with the text of the header and of the lines above it. */
   onHeader?(raw: string, header: CsvHeader): void;
+  /** Called at the end of the file. */
+  onEnd?(emptyLines: number): void;
   /** Texts that stand for no value where they have no quotes. */
   nulls?: ReadonlySet<string>;
 }
@@ -19,7 +21,7 @@ export interface CsvCalls {
 export async function* rowsOfCsv(
   chunks: AsyncIterable<Uint8Array>,
   layout: CsvLayout,
-  { onHeader, nulls = new Set() }: CsvCalls = {},
+  { onHeader, onEnd, nulls = new Set() }: CsvCalls = {},
 ): AsyncGenerator<ReadRow[]> {
   const splitter = new CsvSplitter(layout, LIMITS.batch_bytes);
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -44,6 +46,7 @@ export async function* rowsOfCsv(
   }
   const rows = read(splitter.finish());
   if (header === undefined) throw new Error('the CSV file has no header');
+  onEnd?.(splitter.emptyLines);
   yield rows;
 }
 

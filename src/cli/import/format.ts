@@ -53,6 +53,8 @@ export interface Format {
   sample?: () => AsyncGenerator<ReadRow[]>;
   /** The header of a CSV file, once `rows` has read it. `raw` is its text with the lines above it. */
   header: { raw: string } & Pick<CsvHeader, 'names' | 'notes'>;
+  /** The number of empty lines of a CSV file, once `rows` has read all of it. */
+  emptyLines: number;
 }
 
 /** Bytes from which encoding, separator and quotes are detected, and for a pipe the types of the columns. */
@@ -113,6 +115,7 @@ export async function detectFormat(
       rows,
       isRepeatable,
       header: NO_HEADER,
+      emptyLines: 0,
     };
   }
   const separator = options.separator ?? (options.format === 'tsv' ? '\t' : undefined);
@@ -124,10 +127,14 @@ export async function detectFormat(
   }
   const { layout } = found;
   const header: Format['header'] = { raw: '', names: [], notes: [] };
+  let emptyLines = 0;
   const nulls: ReadonlySet<string> = new Set(options.null);
   const calls = {
     nulls,
     onHeader: (raw: string, { names, notes }: CsvHeader) => Object.assign(header, { raw, names, notes }),
+    onEnd: (lines: number) => {
+      emptyLines = lines;
+    },
   };
   async function* sampleBytes() {
     yield Buffer.from(isWhole ? text : text.slice(0, text.lastIndexOf(layout.lineEnd) + 1));
@@ -144,6 +151,9 @@ export async function detectFormat(
     isRepeatable,
     ...(!isRepeatable && { sample: () => rowsOfCsv(sampleBytes(), layout, calls) }),
     header,
+    get emptyLines() {
+      return emptyLines;
+    },
   };
 }
 
@@ -235,5 +245,6 @@ async function parquetFormat(
     total: parquet.total,
     isRepeatable: true,
     header: NO_HEADER,
+    emptyLines: 0,
   };
 }

@@ -9,7 +9,7 @@ import {
   KeyValues,
   UuidValues,
 } from './identity-column.js';
-import { isBroken, type ReadRow, type SourceRow } from './rows.js';
+import { type BrokenRow, isBroken, type ReadRow, type SourceRow } from './rows.js';
 
 export const IDENTITY_MEMBERS: readonly string[] = ['id', 'uuid', 'key'];
 
@@ -73,7 +73,7 @@ export class Inspection {
   observe(row: SourceRow): void {
     this.rows += 1;
     if (row.members !== undefined) this.records += 1;
-    for (const [at, name] of row.names.entries()) this.#observeCell(name, row.cells[at] ?? null, row.line);
+    this.#observeCells(row);
     const member = row.members?.get('id');
     if (member !== undefined && member !== 'null') this.memberIds += 1;
     for (const [name, json] of row.members ?? []) {
@@ -86,6 +86,15 @@ export class Inspection {
       this.#keys.observe(row);
       this.#uuids.observe(columnText(row, 'uuid'));
     }
+  }
+
+  /** Lets a broken row decide types, too: once it is corrected, its values are as those of the other rows. */
+  observeBroken({ names, cells, line }: BrokenRow): void {
+    if (names !== undefined && cells !== undefined) this.#observeCells({ names, cells, line });
+  }
+
+  #observeCells({ names, cells, line }: Pick<SourceRow, 'names' | 'cells' | 'line'>): void {
+    for (const [at, name] of names.entries()) this.#observeCell(name, cells[at] ?? null, line);
   }
 
   /** Adds columns that no row may have, such as those of a CSV file with only a header. */
@@ -103,7 +112,7 @@ export class Inspection {
   }
 }
 
-/** Reads rows to their end. Rows that are broken are left out: they are reported when the records are read. */
+/** Reads rows to their end. Rows that are broken are reported when the records are read. */
 export async function inspect(
   format: Format,
   rows: AsyncIterable<readonly ReadRow[]>,
@@ -112,7 +121,10 @@ export async function inspect(
 ): Promise<Inspection> {
   const inspection = new Inspection(format, idColumn);
   for await (const batch of rows) {
-    for (const row of batch) if (!isBroken(row)) inspection.observe(row);
+    for (const row of batch) {
+      if (isBroken(row)) inspection.observeBroken(row);
+      else inspection.observe(row);
+    }
     onProgress(inspection.rows);
   }
   inspection.addColumns(format.header.names);

@@ -1,7 +1,7 @@
 import { newRecord } from '../../schema/records.js';
 import { type Cell, Nested } from './cells.js';
 import { cellOf, compactJson, type Member, membersOf } from './json-object.js';
-import { BadRow, isBroken, type Place, type ReadRow, type SourceRow } from './rows.js';
+import { BadRow, type BrokenRow, type Place, type ReadRow } from './rows.js';
 
 const RECORD_MEMBERS: readonly string[] = Object.keys(newRecord.properties);
 
@@ -65,11 +65,11 @@ export function oneLine(json: string): string {
  * without white space.
  */
 export async function* flattenedRows(batches: AsyncIterable<ReadRow[]>): AsyncGenerator<ReadRow[]> {
-  for await (const rows of batches) yield rows.map((row) => (isBroken(row) ? row : flattened(row)));
+  for await (const rows of batches) yield rows.map(flattened);
 }
 
-function flattened(row: SourceRow): ReadRow {
-  if (!row.cells.some((cell) => cell instanceof Nested)) return row;
+function flattened<T extends ReadRow>(row: T): T | BrokenRow {
+  if (row.names === undefined || !row.cells?.some((cell) => cell instanceof Nested)) return row;
   const [names, cells]: [string[], Cell[]] = [[], []];
   const add = (name: string, cell: Cell) => {
     if (!(cell instanceof Nested)) {
@@ -89,6 +89,9 @@ function flattened(row: SourceRow): ReadRow {
   };
   for (const [at, name] of row.names.entries()) add(name, row.cells[at] ?? null);
   const twice = new Set(names).size < names.length && names.find((name, at) => names.indexOf(name) !== at);
-  if (twice) return { ...row, reason: `column "${twice}" occurs twice after --flatten` };
+  if (twice) {
+    const { line, record, raw } = row;
+    return { line, record, raw, names: row.names, reason: `column "${twice}" occurs twice after --flatten` };
+  }
   return { ...row, names: sharedNames(names), cells };
 }

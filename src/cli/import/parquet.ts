@@ -257,11 +257,12 @@ interface RowValues {
 
 function rowOf(row: RowValues, line: number, columns: Columns): ReadRow {
   const { values, vector, embeddedBy } = row;
+  const { names } = columns;
   const raw = () => rawOf(row, columns);
   if (values.some(isRefused) || isRefused(vector) || isRefused(embeddedBy)) {
-    return { line, raw, reason: reasonOf(row, columns) };
+    const cells = values.map((value) => (isRefused(value) ? null : value));
+    return { line, raw, reason: reasonOf(row, columns), names, cells };
   }
-  const { names } = columns;
   const cells = values as Cell[];
   if (!(vector instanceof Nested)) return { line, raw, names, cells };
   const members = {

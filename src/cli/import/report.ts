@@ -1,4 +1,4 @@
-import { count } from '../progress-bar.js';
+import { count, plural } from '../progress-bar.js';
 import { shellWord } from '../shell-word.js';
 import { COLUMN_TYPES, type TypeHint } from './column-types.js';
 import { isIdentityOnly } from './identity-column.js';
@@ -17,12 +17,25 @@ export function describeInput(input: Input): string[] {
   ];
 }
 
+const HEADER_NOTE =
+  'the first line is read as the header: if it is a row, put a line with the names of the columns above it';
+
 /** What a user should know of the header of a CSV file. */
 function headerNotes({ format, inspection }: Input): string[] {
   if (format.typed || inspection === undefined) return [];
   const columns = inspection.names.map((name) => ({ name, type: inspection.typeOf(name) }));
-  const warning = headerWarning(columns);
-  return [...(warning === undefined ? [] : [warning]), ...format.header.notes];
+  // Nothing tells texts from names.
+  const isDoubtful = columns.length > 0 && columns.every(({ type }) => type === 'text');
+  const warning = headerWarning(columns) ?? (isDoubtful ? HEADER_NOTE : undefined);
+  // Of more columns, an empty line has no values.
+  const isEmptyValue = format.header.names.length === 1 && format.emptyLines > 0;
+  return [
+    ...(warning === undefined ? [] : [warning]),
+    ...format.header.notes,
+    ...(isEmptyValue
+      ? [`${plural(format.emptyLines, 'empty line')} left out: a row without a value has quotes ("")`]
+      : []),
+  ];
 }
 
 /** Columns that are text although they look like another type, with the options that change it. */

@@ -48,6 +48,9 @@ export interface BrokenRow extends Place {
   raw: RawText;
   /** Why the row is not a record, for the user. */
   reason: string;
+  /** The columns, and their values that can be stored, of a row of which only some cannot. */
+  names?: readonly string[];
+  cells?: readonly Cell[];
 }
 
 export type ReadRow = SourceRow | BrokenRow;

@@ -40,6 +40,9 @@ export class SkippedColumns {
       ...format,
       rows: () => this.#without(format.rows()),
       ...(sample && { sample: () => this.#without(sample()) }),
+      get emptyLines() {
+        return format.emptyLines;
+      },
       get header() {
         const { header } = format;
         return { ...header, names: header.names.filter((name) => !skips(name)) };
