@@ -37,6 +37,11 @@ export class FairLimiter {
     this.#options = options;
   }
 
+  /** Calls of all callers that run at once. */
+  get total(): number {
+    return this.#options.total;
+  }
+
   /**
    * Runs `call` once the limits allow it.
    *

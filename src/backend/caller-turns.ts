@@ -2,27 +2,34 @@ import { FairLimiter } from '../async/fair-limiter.js';
 import type { Stoppable } from '../async/stoppable.js';
 import type { RecordStore } from '../store/record-store.js';
 
-/** Lets callers take turns in a store that runs a limited number of calls at once. */
+/** Lets callers take turns at each server of a store that runs a limited number of calls at once. */
 export class CallerTurns {
-  readonly #limiter: FairLimiter | undefined;
+  readonly #store: RecordStore;
+  readonly #limiters = new Map<string, FairLimiter>();
 
-  constructor({ maxCalls }: RecordStore) {
-    if (maxCalls === undefined) return;
-    this.#limiter = new FairLimiter({ total: maxCalls, perCaller: Math.ceil((maxCalls * 3) / 4) });
+  constructor(store: RecordStore) {
+    this.#store = store;
   }
 
-  /** Whether the store needs no turns, because it schedules its work itself. */
-  get isUnlimited(): boolean {
-    return this.#limiter === undefined;
+  /** The turns at the server of a database; undefined in a store that schedules its work itself. */
+  of(id: string): FairLimiter | undefined {
+    const calls = this.#store.callsOf?.(id);
+    if (calls === undefined) return undefined;
+    const { server, atOnce } = calls;
+    const known = this.#limiters.get(server);
+    if (known?.total === atOnce) return known;
+    const limiter = new FairLimiter({ total: atOnce, perCaller: Math.ceil((atOnce * 3) / 4) });
+    this.#limiters.set(server, limiter);
+    return limiter;
   }
 
-  /** Runs `call` when it is the turn of the caller. */
-  run<T>(caller: string | undefined, call: () => Promise<T>, stoppable?: Stoppable): Promise<T> {
-    return this.#limiter === undefined ? call() : this.#limiter.run(caller ?? '', call, stoppable);
+  /** Runs `call` for a database when it is the turn of the caller. */
+  run<T>(id: string, caller: string | undefined, call: () => Promise<T>, stoppable?: Stoppable): Promise<T> {
+    return this.of(id)?.run(caller ?? '', call, stoppable) ?? call();
   }
 
   /** Waits for the turn of the caller. The returned function ends it. */
-  async begin(caller: string | undefined, stoppable?: Stoppable): Promise<() => void> {
-    return (await this.#limiter?.begin(caller ?? '', stoppable)) ?? (() => undefined);
+  async begin(id: string, caller: string | undefined, stoppable?: Stoppable): Promise<() => void> {
+    return (await this.of(id)?.begin(caller ?? '', stoppable)) ?? (() => undefined);
   }
 }

@@ -42,7 +42,7 @@ export class ChangeFeed {
       try {
         const read = { after, limit, epoch, forced_filter: scope?.forcedFilter };
         const ask = () =>
-          this.#turns.run(scope?.caller, () => this.#store.changes(id, read, signal), { signal });
+          this.#turns.run(id, scope?.caller, () => this.#store.changes(id, read, signal), { signal });
         const body = await this.#reads.run(scope?.caller ?? '', ask, { signal });
         const remainingMs = deadline - performance.now();
         if (

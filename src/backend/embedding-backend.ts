@@ -247,7 +247,7 @@ export class EmbeddingBackend implements Backend {
   async record(id: string, recordId: string, variant: Variant, scope: Scope): Promise<Uint8Array> {
     using _call = this.#calls.begin();
     const request = { variant, forced_filter: scope.forcedFilter };
-    return await this.#turns.run(scope.caller, () => this.#store.record(id, recordId, request));
+    return await this.#turns.run(id, scope.caller, () => this.#store.record(id, recordId, request));
   }
 
   async deleteRecords(
@@ -296,7 +296,7 @@ export class EmbeddingBackend implements Backend {
     // The store frees what an aborted export holds, even if nobody reads on.
     stop.signal.addEventListener('abort', end, { once: true });
     try {
-      const endTurn = await this.#turns.begin(scope?.caller, stop);
+      const endTurn = await this.#turns.begin(id, scope?.caller, stop);
       try {
         const request = { filter, vectors, forced_filter: scope?.forcedFilter };
         yield* this.#store.exportLines(id, request, stop.signal);

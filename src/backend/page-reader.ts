@@ -20,16 +20,16 @@ export class PageReader {
   readonly #store: RecordStore;
   readonly #infos: DatabaseInfoCache;
   readonly #embedder: DatabaseEmbedder;
-  readonly #searches: FairLimiter | CallerTurns;
-  readonly #queries: FairLimiter | CallerTurns;
+  readonly #turns: CallerTurns;
+  // Searches share scans of the vectors, so many searches at once are faster than one after the other.
+  readonly #searches = new FairLimiter({ total: 128, perCaller: 96 });
+  readonly #queries = new FairLimiter({ total: 16, perCaller: 12 });
 
   constructor(store: RecordStore, infos: DatabaseInfoCache, embedder: DatabaseEmbedder, turns: CallerTurns) {
     this.#store = store;
     this.#infos = infos;
     this.#embedder = embedder;
-    // Searches share scans of the vectors, so many searches at once are faster than one after the other.
-    this.#searches = turns.isUnlimited ? new FairLimiter({ total: 128, perCaller: 96 }) : turns;
-    this.#queries = turns.isUnlimited ? new FairLimiter({ total: 16, perCaller: 12 }) : turns;
+    this.#turns = turns;
   }
 
   /** See `Backend.search`. */
@@ -57,7 +57,7 @@ export class PageReader {
         embedded_by: fingerprint,
       };
       try {
-        const { body, searchMs } = await limited(this.#searches, options, () =>
+        const { body, searchMs } = await limited(this.#turns.of(id) ?? this.#searches, options, () =>
           this.#store.search(id, storeRequest, vector, options),
         );
         const timings = { embedMs: embeddedAt - start, searchMs, totalMs: performance.now() - start };
@@ -81,7 +81,7 @@ export class PageReader {
       ...rest,
       forced_filter: options.scope?.forcedFilter,
     };
-    const { body, searchMs } = await limited(this.#queries, options, () =>
+    const { body, searchMs } = await limited(this.#turns.of(id) ?? this.#queries, options, () =>
       this.#store.query(id, storeRequest, options.signal),
     );
     return { body, timings: { embedMs: 0, searchMs, totalMs: performance.now() - start } };
@@ -118,11 +118,7 @@ function withVectorPointer(error: unknown, { vector }: SearchRequest['search']):
 }
 
 /** Asks the store once the limiter lets the caller run, so that few unsent responses are in memory. */
-function limited<T>(
-  limiter: FairLimiter | CallerTurns,
-  options: PageOptions,
-  ask: () => Promise<T>,
-): Promise<T> {
+function limited<T>(limiter: FairLimiter, options: PageOptions, ask: () => Promise<T>): Promise<T> {
   const call = () => {
     options.check?.();
     return ask();

@@ -47,7 +47,7 @@ export class RecordWriter {
       waitForRoom: false,
       allOrNothing: true,
     });
-    const prepared = await this.#storeOf(options).prepareBatch(id, body, options.vectors);
+    const prepared = await this.#storeOf(id, options).prepareBatch(id, body, options.vectors);
     const { at, created, changed, unchanged, results } = await commitRecords(destination, prepared, {
       signal: options.signal,
       onWait: options.onWait,
@@ -67,7 +67,7 @@ export class RecordWriter {
     { caller, ...options }: PatchOptions = {},
   ): Promise<Uint8Array> {
     const { feed } = this.#dependencies;
-    const store = this.#storeOf({ caller });
+    const store = this.#storeOf(id, { caller });
     const destination = this.#destination(id, { caller, waitForRoom: false, allOrNothing: true });
     const prepared = await store.preparePatch(id, recordId, body);
     const commitAgain = async () =>
@@ -111,7 +111,7 @@ export class RecordWriter {
     const deletion = { ...request, forced_filter: scope?.forcedFilter };
     const remove = async () => {
       await check?.();
-      return turns.run(scope?.caller, () => store.deleteRecords(id, deletion, signal), { signal });
+      return turns.run(id, scope?.caller, () => store.deleteRecords(id, deletion, signal), { signal });
     };
     const deleted = await barriers.of(id).run(remove, { signal, onWait });
     if (deleted > 0) feed.notify(id);
@@ -121,18 +121,18 @@ export class RecordWriter {
   /** Returns the destination of one write. */
   #destination(id: string, origin: WriteOrigin): Destination {
     const { infos, embedder, barriers, closing } = this.#dependencies;
-    const store = this.#storeOf(origin);
+    const store = this.#storeOf(id, origin);
     const embed = embedder.forWrite(id, origin);
     const refresh = () => infos.refresh(id);
     return { store, id, barrier: () => barriers.of(id), embed, refresh, closing };
   }
   /** The functions of the store that a write calls. They wait for the turn of the caller. */
-  #storeOf({ caller }: Pick<WriteOrigin, 'caller'> | BatchOptions) {
+  #storeOf(id: string, { caller }: Pick<WriteOrigin, 'caller'> | BatchOptions) {
     const { store, turns } = this.#dependencies;
     const waiting =
       <Parameters extends unknown[], T>(call: (...parameters: Parameters) => Promise<T>) =>
       (...parameters: Parameters) =>
-        turns.run(caller, () => call(...parameters));
+        turns.run(id, caller, () => call(...parameters));
     return {
       prepareBatch: waiting(store.prepareBatch.bind(store)),
       prepareLines: waiting(store.prepareLines.bind(store)),

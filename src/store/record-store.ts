@@ -25,10 +25,10 @@ import type { DatabaseProgress, ProgressOptions, StoreEvents, StoreStats } from 
  */
 export interface RecordStore {
   /**
-   * Calls for callers that run at once, so that the store's own work finds room beside them. Absent in a store that
-   * schedules its work itself.
+   * The server of a database, and the calls for callers that run there at once, so that the store's own work and other
+   * servers find room beside them. Undefined in a store that schedules its work itself.
    */
-  readonly maxCalls?: number | undefined;
+  callsOf?(id: string): { server: string; atOnce: number } | undefined;
 
   /**
    * Makes every database ready for requests. A database that cannot be opened does not block the others:

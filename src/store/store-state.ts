@@ -16,7 +16,10 @@ export interface DatabaseProgress {
   memoryBytes: number;
   /** Absent where it was not asked for, or has not been read yet. */
   diskBytes?: number | undefined;
-  /** Why the database could not be opened, or `drop_failed` when it could not be dropped. Such a database is not served. */
+  /**
+   * Why the database could not be opened, `drop_failed` when it could not be dropped, or `no_answer` while its server does
+   * not answer. Such a database is not served.
+   */
   problem?: { code: string; detail: string };
 }
 

@@ -77,6 +77,7 @@ export function serviceHandlers({
       const problems = databases.flatMap(({ id, loaded, writable, problem }) => {
         const name = caller !== undefined && sees(caller, id) ? `database "${id}"` : 'a database';
         if (problem?.code === 'drop_failed') return [`${name} could not be dropped: drop it again`];
+        if (problem?.code === 'no_answer') return [`${name} does not answer`];
         if (problem !== undefined) return [`${name} could not be opened (${problem.code})`];
         return loaded && !writable ? [`${name} refuses writes until the next start`] : [];
       });

@@ -39,8 +39,6 @@ export async function placeTables(sql: Sql, tables: readonly string[], { databas
   );
   // The store is older than Citus in its database.
   if (placed === undefined) return;
-  // Otherwise no table can be made while any worker is down, because all of them are told of it.
-  await sql.run('SET LOCAL citus.enable_metadata_sync TO off');
   for (const table of tables) await place(sql, table, databases);
 }
 

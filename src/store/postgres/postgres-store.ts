@@ -80,7 +80,6 @@ export class PostgresStore implements RecordStore {
   readonly #examiner: Examiner;
   readonly #reembedder: Reembedder;
   readonly reembeddingLeases: PostgresReembeddingLeases;
-  readonly maxCalls: number | undefined;
   readonly #sizes: DiskSizes;
   readonly #searches = { running: 0, answered: 0 };
   readonly #commits = { running: 0, count: 0, totalMs: 0 };
@@ -90,8 +89,6 @@ export class PostgresStore implements RecordStore {
     limits: Limits,
     { replica, probes = database, connections }: PostgresStoreOptions = {},
   ) {
-    // A quarter of the connections is left for everything else.
-    this.maxCalls = connections && Math.max(1, Math.floor((connections * 3) / 4));
     const keepChangesMs = limits.change_retention_days * DAY_MS;
     this.#database = database;
     this.#limited = new LimitedDatabase(database, LIMIT_MS);
@@ -113,6 +110,10 @@ export class PostgresStore implements RecordStore {
     this.#examiner = new Examiner(servers, new Catalog(any));
     this.#reembedder = new Reembedder(servers, this.#catalog, hold);
     this.reembeddingLeases = new PostgresReembeddingLeases(database);
+  }
+
+  callsOf(id: string): { server: string; atOnce: number } | undefined {
+    return this.#servers.callsOf(id);
   }
 
   async load(): Promise<void> {
@@ -340,6 +341,6 @@ function byId(a: { id: string }, b: { id: string }): number {
 
 /** A database whose server does not answer. */
 function unanswered(id: string): DatabaseProgress {
-  const problem = { code: 'store_failed', detail: 'its worker does not answer' };
+  const problem = { code: 'no_answer', detail: 'its worker does not answer' };
   return { id, loaded: false, writable: false, records: 0, memoryBytes: 0, problem };
 }

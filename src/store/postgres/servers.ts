@@ -28,6 +28,8 @@ export class Servers {
   /** Empty where there is one. */
   #servers: readonly Server[] = [];
   #nameOf: ReadonlyMap<Group, string> = new Map();
+  /** The connections of one of several servers. */
+  #share: number | undefined;
   #limiter: FairLimiter | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
@@ -42,8 +44,19 @@ export class Servers {
     const limiter = this.#limiter;
     if (limiter === undefined) return this.database;
     if (performance.now() - this.#lookedAt > LOOK_MS) this.#look().catch(() => undefined);
-    const name = this.#nameOf.get(this.#groups?.of(id) as Group) as string;
-    return new SharedDatabase(this.database, limiter, name);
+    return new SharedDatabase(this.database, limiter, this.#nameFor(id));
+  }
+
+  /** See `RecordStore.callsOf`. A quarter of the connections is left for everything else. */
+  callsOf(id: string): { server: string; atOnce: number } | undefined {
+    const connections = this.#share ?? this.#connections;
+    if (connections === undefined) return undefined;
+    return { server: this.#nameFor(id), atOnce: Math.max(1, Math.floor((connections * 3) / 4)) };
+  }
+
+  /** The name of the server of a database. */
+  #nameFor(id: string): string {
+    return (this.#groups && this.#nameOf.get(this.#groups.of(id))) ?? '';
   }
 
   /** Looks up which server has which databases. */
@@ -56,10 +69,11 @@ export class Servers {
     const different = [...new Set(names)];
     const count = different.length < 2 ? 0 : different.length;
     const total = this.#connections;
-    if (count !== this.#servers.length) {
+    if (count !== this.#servers.length && total !== undefined) {
       // An export takes two.
-      const perCaller = Math.max(2, Math.floor((total ?? 0) / count));
-      this.#limiter = total === undefined || count === 0 ? undefined : new FairLimiter({ total, perCaller });
+      this.#share = count === 0 ? undefined : Math.max(2, Math.floor(total / count));
+      this.#limiter =
+        this.#share === undefined ? undefined : new FairLimiter({ total, perCaller: this.#share });
     }
     this.#groups = groups;
     this.#nameOf = new Map(groups.all.map((group, place) => [group, names[place] ?? '']));

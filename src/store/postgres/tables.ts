@@ -1,6 +1,7 @@
-import { CosiftError } from '../../errors.js';
+import { CosiftError, isCode } from '../../errors.js';
 import { placeTables } from './distribution.js';
 import type { Group } from './groups.js';
+import { LimitedDatabase } from './limited-database.js';
 import { changeTable, groupsOf, type RecordTables, recordTables } from './schema.js';
 import type { Servers } from './servers.js';
 import type { Sql, SqlDatabase } from './sql.js';
@@ -8,6 +9,8 @@ import type { Sql, SqlDatabase } from './sql.js';
 /** The states of PostgreSQL for a table that is missing, and for one that exists. */
 const MISSING = '42P01';
 const EXISTS = ['42P07', '23505'];
+/** Milliseconds that the removal of a table may take: Citus waits for every worker. */
+const LIMIT_MS = 2_000;
 /** Attempts to make tables and to take them into use. */
 const MAX_ATTEMPTS = 5;
 
@@ -177,7 +180,7 @@ export async function removeUnusedTables(servers: Servers, number?: number): Pro
       for (const table of unused) await removeUnused(servers.database, table, group);
     }
   } catch {
-    // The database cannot be reached.
+    // The database cannot be reached, or a worker does not answer.
   }
 }
 
@@ -192,5 +195,7 @@ async function removeUnused(database: SqlDatabase, table: ExistingTable, group: 
     // Who takes the table into use keeps it from being dropped until the row is there.
     if ((await usedOf(sql, group))(table)) throw new CosiftError('busy', 'the table is in use');
   };
-  await database.write(remove).catch(() => undefined);
+  await new LimitedDatabase(database, LIMIT_MS).write(remove).catch((error) => {
+    if (isCode(error, 'timed_out')) throw error;
+  });
 }
