@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
@@ -93,6 +94,53 @@ describe.skipIf(NO_SERVER !== undefined)(`tables on Citus${NO_SERVER ? ` (${NO_S
     expect(await run(`SELECT count(*) FROM pg_tables WHERE tablename ~ '_${number}(_|$)'`)).toBe('0');
     for (const opened of [store, other]) await opened.close();
   });
+
+  test('a worker that does not answer keeps nobody from the databases of others', async () => {
+    const { url, run } = await databaseOf();
+    await run(`${CITUS} ALTER DATABASE ${new URL(url).pathname.slice(1)} SET citus.shard_count = 4`);
+    const store = new PostgresStore(new NodePostgres({ url, maxConnections: 4 }), LIMITS, { connections: 4 });
+    await store.load();
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    for (const id of ids) await store.createDatabase(id, SETTINGS);
+    const groups = await run(
+      `SELECT string_agg(split_part(logicalrelid::text, 'databases_', 2), ' ') FROM pg_dist_shard
+          JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid)
+        WHERE logicalrelid::text LIKE '%databases%' AND nodename = 'one'`,
+    );
+    const ofOne = groups.split(' ');
+    const named = await run(
+      `SELECT string_agg(id, ' ' ORDER BY id) FROM cosift.names WHERE number % 4 IN (${ofOne.join(', ')})`,
+    );
+    const silent = named.split(' ');
+    const others = ids.filter((id) => !silent.includes(id));
+    const [frozen, healthy] = [silent[0], others[0]] as [string, string];
+    const administrator = new pg.Client({ connectionString: url });
+    await administrator.connect();
+    try {
+      const tables = ofOne.map((place) => `cosift.databases_${place}`).join(', ');
+      await administrator.query(`BEGIN; LOCK TABLE ${tables} IN ACCESS EXCLUSIVE MODE`);
+      const stop = new AbortController();
+      const request = { variant: 'integer', limit: 1 } as const;
+      const left = Promise.allSettled(
+        Array.from({ length: 10 }, () => store.query(frozen, request, stop.signal)),
+      );
+      expect((await store.listDatabases()).map(({ id }) => id)).toEqual(others);
+      const problem = expect.objectContaining({ code: 'no_answer' });
+      expect(await store.progress()).toEqual(
+        ids.map((id) =>
+          expect.objectContaining(silent.includes(id) ? { id, problem } : { id, loaded: true }),
+        ),
+      );
+      await put(store, healthy);
+      expect((await store.describeDatabase(healthy)).records).toBe(1);
+      stop.abort(new Error('left'));
+      await left;
+    } finally {
+      await administrator.end();
+    }
+    await expect.poll(async () => (await store.listDatabases()).map(({ id }) => id)).toEqual(ids);
+    await store.close();
+  }, 120_000);
 
   test('a store from before Citus stays where it is', async () => {
     const { url, run } = await databaseOf();
