@@ -149,7 +149,9 @@ test('the report says of what the number of rows depends: a header of texts, and
   expect(texts.report[1]).toBe(
     'the first line is read as the header: if it is a row, put a line with the names of the columns above it',
   );
-  expect((await read('name,qty\na,1\n')).report.join()).not.toContain('header');
+  for (const text of ['name,qty\na,1\n', ',price\na,1.0\n', 'id,name\nx,a\n']) {
+    expect((await read(text)).report.join()).not.toContain('header');
+  }
   const column = await read('word\na\n\nb\n\n');
   expect(column.report[2]).toBe('2 empty lines left out: a row without a value has quotes ("")');
   expect((await read('word\na\n""\n')).data).toEqual([{ word: 'a' }, { word: '' }]);

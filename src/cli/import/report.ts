@@ -21,11 +21,14 @@ const HEADER_NOTE =
   'the first line is read as the header: if it is a row, put a line with the names of the columns above it';
 
 /** What a user should know of the header of a CSV file. */
-function headerNotes({ format, inspection }: Input): string[] {
+function headerNotes({ format, inspection, identity }: Input): string[] {
   if (format.typed || inspection === undefined) return [];
   const columns = inspection.names.map((name) => ({ name, type: inspection.typeOf(name) }));
-  // Nothing tells texts from names.
-  const isDoubtful = columns.length > 0 && columns.every(({ type }) => type === 'text');
+  // Nothing tells texts from names, unless the other values of a column could be numbers, or a name is that of an identity.
+  const isDoubtful =
+    identity?.column === undefined &&
+    inspection.hints.length === 0 &&
+    columns.every(({ type }) => type === 'text');
   const warning = headerWarning(columns) ?? (isDoubtful ? HEADER_NOTE : undefined);
   // Of more columns, an empty line has no values.
   const isEmptyValue = format.header.names.length === 1 && format.emptyLines > 0;
