@@ -25,7 +25,7 @@ export function emptyQuery() {
 
 /** The threshold of a query: what the service takes for a search that names none, unless the user has set one. */
 export function thresholdOf({ threshold, lexical }) {
-  return threshold ?? Number(Math.max(1e-9, 0.2 * (1 - lexical)).toFixed(9));
+  return threshold ?? Number((0.2 * (1 - lexical)).toFixed(9));
 }
 
 /** The names of the times of a record in each variant. */

@@ -31,7 +31,7 @@ export interface SearchOptions<T = Data, V extends Variant = Variant> extends Pa
   limit?: number | undefined;
   /**
    * Minimum relevance score of the results, from 0 (unrelated) to 1 (the same meaning); a score equal to it passes.
-   * Default: 0.2; with `lexical`, 0.2 times (1 - lexical), but above 0.
+   * Default: 0.2; with `lexical`, 0.2 times (1 - lexical).
    */
   threshold?: number | undefined;
   /**

@@ -19,7 +19,7 @@ export function searchCommand(): Command {
     .requiredOption('--database <id>', 'database to search', checkDatabase)
     .option(
       '--threshold <score>',
-      'minimum relevance score, 0 to 1 (default: 0.2; with --lexical 0.2 · (1 - weight), but above 0)',
+      'minimum relevance score, 0 to 1 (default: 0.2; with --lexical 0.2 · (1 - weight))',
       parseNumber,
     )
     .option('--lexical <weight>', 'weight of exact words in the score, 0 to 1 (default: 0)', parseNumber)

@@ -73,8 +73,7 @@ const SCORE_STEPS = 1e9;
  * meaning, so those that a search by meaning finds are found with every weight of words.
  */
 export function defaultThreshold(lexical = 0): number {
-  // With all the weight on words, a record without one of them has the score 0 and is no match.
-  return Math.max(1, Math.round(DEFAULTS.threshold * (1 - lexical) * SCORE_STEPS)) / SCORE_STEPS;
+  return Math.round(DEFAULTS.threshold * (1 - lexical) * SCORE_STEPS) / SCORE_STEPS;
 }
 
 /** Maximum nesting depth of a JSON body: two levels per group of the deepest filter, and 8 for the rest. */

@@ -31,7 +31,7 @@ export const search = {
       maximum: 1,
       description:
         'Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to it passes. ' +
-        `Default: ${DEFAULTS.threshold}; with \`lexical\`, ${DEFAULTS.threshold} times (1 - lexical), but above 0.`,
+        `Default: ${DEFAULTS.threshold}; with \`lexical\`, ${DEFAULTS.threshold} times (1 - lexical).`,
     },
     lexical: {
       type: 'number',

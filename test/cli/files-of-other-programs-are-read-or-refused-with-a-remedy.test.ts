@@ -51,6 +51,33 @@ test.each([
   expect(bad).toHaveLength(badLines);
 });
 
+test.each([
+  ['a doubled quote', 'name,note\nAda,"He said ""hi"":\neggs, 2\nmilk, 1"\nBob,"x, y"\nEve,ok\n', 3],
+  ['a separator elsewhere', 'id,t\n1,"street 0, x"\n2,"a\nb,2\nc,3"\n3,ok\n', 3],
+])('a text whose lines look like rows is one text: %s', async (_, text, records) => {
+  const { data, bad, report } = await read(text);
+  expect([data.length, bad, report[0]]).toEqual([records, [], 'read as CSV']);
+});
+
+test.each([
+  'name,note\r\nAda,"shopping:\r\neggs, 2\r\nmilk, 1"\r\nBob,ok\r\n',
+  'id;t\n1;"a"\n2;"b\n3;c\n4;d"\n5;e\n',
+])('a text whose lines look like rows is reported where nothing tells what it is: %j', async (text) => {
+  const { data, bad } = await read(text);
+  const last = text.includes('Bob') ? ['Bob'] : ['a', 'e'];
+  expect(data.map(({ name, t }) => name ?? t)).toEqual(last);
+  expect(bad).toHaveLength(1);
+  expect(bad[0]).toContain(`--quote '"' as one`);
+  const { data: all } = await read(text, { quote: '"' });
+  expect(all).toHaveLength(last.length + 1);
+});
+
+test('single quotes in few fields are characters of the text', async () => {
+  const { data, bad } = await read(`id\tname\n1\tBolt 5"\n2\t"Foo" Bar\n3\t'Amran'\n4\tPlain\n5\t'x\ty'\n`);
+  expect(data.map(({ name }) => name)).toEqual(['Bolt 5"', '"Foo" Bar', "'Amran'", 'Plain']);
+  expect(bad).toHaveLength(1);
+});
+
 test('a quote after the beginning of a file that shows no quotes is reported with the option that decides', async () => {
   const plain = Array.from({ length: 20_000 }, (_, at) => `t${at}\tRain jacket\t1999\n`).join('');
   const text = `code\ttitle\tyear\n${plain}a\t"Heroes\t1\nb\tSun hat\t2\nc\tUmbrella"\t3\nd\t"Weird Al" Yankovic\t4\ne\tx\t5\n`;

@@ -2,6 +2,8 @@ import { type CsvRow, CsvSplitter, type Dialect } from './csv-rows.js';
 import { isValue } from './notes.js';
 
 const SEPARATORS = [',', ';', '\t', '|'];
+/** With these, files are quoted as spreadsheets do it. Dumps that never quote have other separators. */
+const QUOTED_SEPARATORS = [',', ';'];
 /** The share of the values of a column that must have quotes, so that quotes belong to the format and not to a text. */
 const THROUGHOUT = 0.5;
 
@@ -89,7 +91,8 @@ interface Reading {
 
 /**
  * Reads a sample with the quotes that fit. Quotes are characters of the text when more lines have the fields of the header
- * without them, and nothing else shows that they quote.
+ * without them, and nothing else shows that they quote. Between commas and semicolons, a field that only takes in what
+ * looks like rows shows nothing: it may be a text of several lines.
  */
 function bestQuote(
   sample: string,
@@ -100,13 +103,15 @@ function bestQuote(
   const read = (quote: string) => readingOf(sample, isWhole, { ...dialect, quote });
   if (given !== undefined) return { ...read(given), isQuoteCertain: true };
   const [unquoted, double, single] = [read(''), read('"'), read("'")];
-  // Single quotes are quotes only if they quote something; otherwise they are apostrophes.
+  // Single quotes are quotes only if they quote throughout; otherwise they are apostrophes.
+  const quoted = single.rows.slice(1).filter(({ raw }) => isQuoted(raw, single.dialect));
   const isSingle =
     single.score > double.score
-      ? single.rows.some(({ raw }) => isQuoted(raw, single.dialect))
+      ? quoted.length > 0 && quoted.length >= (single.rows.length - 1) * THROUGHOUT
       : single.badLines === 0 && quotesThroughout(unquoted, "'") && !quotesThroughout(unquoted, '"');
   const best = isSingle ? single : double;
-  const isQuoteCertain = quotesSomething(unquoted, best.dialect.quote);
+  const isQuoteCertain =
+    quotesSomething(unquoted, best.dialect.quote) || best.rows.some((row) => isProof(row, best));
   return unquoted.badLines < best.badLines && !isQuoteCertain ? unquoted : { ...best, isQuoteCertain };
 }
 
@@ -119,7 +124,8 @@ function readingOf(sample: string, isWhole: boolean, dialect: Dialect): Reading 
   if (rows[0] !== undefined && declaresSeparator(rows[0])) rows.shift();
   const names = rows[0]?.fields ?? [];
   const width = names.length;
-  const bad = rows.filter((row) => !hasFields(row, width) || takesRows(row, dialect, width));
+  const mayTakeRows = !QUOTED_SEPARATORS.includes(dialect.separator);
+  const bad = rows.filter((row) => !hasFields(row, width) || (mayTakeRows && takesRows(row, dialect, width)));
   const cut = splitter.rest.split(dialect.lineEnd).length - 1;
   const badLines = bad.reduce((sum, row) => sum + lostLines(row, dialect, width), 0) + cut;
   const sameShare = 1 - badLines / Math.max(1, rows.length - bad.length + badLines);
@@ -127,7 +133,8 @@ function readingOf(sample: string, isWhole: boolean, dialect: Dialect): Reading 
   // Of two readings of as many rows, the one with quotes is more usual, then the one with more columns.
   const usual = dialect.quote === '' ? 0 : 1;
   const score = isTable ? Math.round(sameShare * 1000) * 2 + usual + Math.min(width, 999) / 1000 : 0;
-  return { dialect, rows, names, badLines, sameShare, score, isQuoteCertain: dialect.quote === '' };
+  const isQuoteCertain = dialect.quote === '';
+  return { dialect, rows, names, badLines, sameShare, score, isQuoteCertain };
 }
 
 /**
@@ -191,14 +198,20 @@ function quotesSomething(unquoted: Reading, quote: string): boolean {
   return quotesThroughout(unquoted, quote) || unquoted.rows.some(({ fields }) => fields.some(isEscaped));
 }
 
-function sampleOf({ dialect, rows, names, sameShare, ...reading }: Reading): CsvSample {
+/** Returns whether a row has the fields of the header only with quotes. */
+function isProof(row: CsvRow, { dialect, names }: Reading): boolean {
   const { quote, separator } = dialect;
-  const width = names.length;
-  const isProof = (row: CsvRow) =>
+  return (
+    quote !== '' &&
     row.raw.includes(quote) &&
-    hasFields(row, width) &&
-    !takesRows(row, dialect, width) &&
-    row.raw.split(separator).length !== row.fields.length;
+    hasFields(row, names.length) &&
+    !takesRows(row, dialect, names.length) &&
+    row.raw.split(separator).length !== row.fields.length
+  );
+}
+
+function sampleOf({ dialect, rows, names, sameShare, ...reading }: Reading): CsvSample {
+  const width = names.length;
   const counts = new Map<number, number>();
   let usedFields = 0;
   for (const { fields, reason } of rows.slice(1)) {
@@ -207,7 +220,7 @@ function sampleOf({ dialect, rows, names, sameShare, ...reading }: Reading): Csv
     if (fields.length <= width)
       usedFields = Math.max(usedFields, fields.findLastIndex((field) => field !== '') + 1);
   }
-  const isQuoteCertain = reading.isQuoteCertain || rows.some(isProof);
+  const { isQuoteCertain } = reading;
   const [usualFields = width] = [...counts].sort(([, a], [, b]) => b - a)[0] ?? [];
   return {
     layout: { ...dialect, isQuoteCertain, usedFields },

@@ -130,9 +130,12 @@ export class OtherKind {
 
   /** Returns whether there is a record whose identity is `text`. A record with a key has an id and a UUID, too. */
   async #has(text: string, kind: IdentityKind): Promise<boolean> {
-    const id = kind === 'key' ? `key:${text}` : kind === 'id' ? Number(text) : text;
-    const record = await this.#calls.get(id);
-    return record !== undefined && (record.key === undefined || kind === 'key');
+    if (kind !== 'key') {
+      const record = await this.#calls.get(kind === 'id' ? Number(text) : text);
+      return record !== undefined && record.key === undefined;
+    }
+    for (const key of keysOf(text)) if ((await this.#calls.get(`key:${key}`)) !== undefined) return true;
+    return false;
   }
 
   async #storedById(text: string): Promise<Stored | undefined> {
@@ -154,6 +157,13 @@ export class OtherKind {
 /** Returns the cell that a value of a record was made from. */
 function cellOf(value: Data[string]): Cell {
   return Array.isArray(value) ? new Nested(JSON.stringify(value)) : value;
+}
+
+/** Returns the keys that a value may have been stored by: a UUID is written in several ways. */
+function keysOf(text: string): string[] {
+  if (isIntegerId(text)) return [text];
+  const forms = [text, text.toLowerCase(), text.toUpperCase()];
+  return [...new Set([...forms, ...forms.map((form) => `{${form}}`)])];
 }
 
 /** Returns what a value is that is no key. */

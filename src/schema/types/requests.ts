@@ -14,7 +14,7 @@ export interface TextSearch {
   text: string;
   /**
    * Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to
-   * it passes. Default: 0.2; with `lexical`, 0.2 times (1 - lexical), but above 0. From 0 to 1.
+   * it passes. Default: 0.2; with `lexical`, 0.2 times (1 - lexical). From 0 to 1.
    */
   threshold?: number | undefined;
   /**
@@ -41,7 +41,7 @@ export interface VectorSearch {
   vector: Vector;
   /**
    * Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to
-   * it passes. Default: 0.2; with `lexical`, 0.2 times (1 - lexical), but above 0. From 0 to 1.
+   * it passes. Default: 0.2; with `lexical`, 0.2 times (1 - lexical). From 0 to 1.
    */
   threshold?: number | undefined;
   /**
