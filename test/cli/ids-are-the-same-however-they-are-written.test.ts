@@ -107,7 +107,8 @@ test('one value of another kind stores no changed row twice', async () => {
 test('keys are not stored again as integer ids or UUIDs', async () => {
   const { load, pipe, count } = await setUp();
   const upper = '6F9619FF-8B86-D011-B42D-00CF4FC964FF';
-  await load(`id,name\n5,a\n${SEED},b\n${upper},b\nx,c\n`);
+  const loaded = await load(`id,name\n5,a\n${SEED},b\n${upper},b\nx,c\n`);
+  expect(loaded.stdout).toContain('identity: the column "id" (keys, because of "x")');
   const ids = await load('id,name\n7,z\n5,a2\n');
   expect(ids).toMatchObject({ code: 1 });
   expect(ids.stderr).toContain(

@@ -28,6 +28,8 @@ export class IdentityValues {
   #uuids = 0;
   /** Numbers that are no integer ids, such as `007` and `1.5`. */
   #otherNumbers = 0;
+  /** The first value that is neither. */
+  #other: string | undefined;
   /** Values that are integer ids or UUIDs: the others can only be keys. */
   readonly sample = new Sample();
 
@@ -38,9 +40,15 @@ export class IdentityValues {
     else if (UUID.test(text)) this.#uuids += 1;
     else {
       if (exactNumber(text) !== undefined) this.#otherNumbers += 1;
+      this.#other ??= text;
       return;
     }
     this.sample.add(text);
+  }
+
+  /** A value that makes keys of values that are mostly integer ids or UUIDs. */
+  get exception(): string | undefined {
+    return (this.#integers + this.#uuids) * 2 > this.#values ? this.#other : undefined;
   }
 
   /** Number of rows that have a value. */

@@ -163,8 +163,10 @@ export class RecordMaker {
     if (['id', 'uuid', 'key'].some((name) => row.members?.has(name))) {
       throw new BadRow('the record has "id", "uuid" or "key", and --id-column gives its identity too');
     }
-    const { column = '', kind, uuids } = this.#plan.identity;
-    const text = idOfColumn(row, column);
+    const { kind, uuids, ...identity } = this.#plan.identity;
+    const text = idOfColumn(row, identity.column);
+    // There is one where there is a text.
+    const column = identity.column as string;
     const uuid = uuids ? columnText(row, 'uuid') : '';
     if (text === '' && uuid === '') return undefined;
     if (text !== '' && kind === 'key') {

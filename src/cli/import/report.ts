@@ -83,7 +83,9 @@ function identityOf({ identity, inspection }: Input): string {
   const missing =
     inspection === undefined || column === 'uuid' ? 0 : inspection.rows - inspection.identity.values;
   const others = missing === 0 ? '' : `; rows without one: ${count(missing)}, by their content`;
-  return `identity: the column "${column}" (${KINDS[kind]})${also}${others}`;
+  const exception = kind === 'key' ? inspection?.identity.exception : undefined;
+  const because = exception === undefined ? '' : `, because of ${JSON.stringify(exception)}`;
+  return `identity: the column "${column}" (${KINDS[kind]}${because})${also}${others}`;
 }
 
 /** Names the types of the columns: a filter compares only values of the same type. */
