@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { CallTracker } from '../async/call-tracker.js';
 import { FairLimiter } from '../async/fair-limiter.js';
 import { LinkedAbort } from '../async/linked-abort.js';
@@ -54,6 +55,8 @@ import { WriteBarriers } from './write-barrier.js';
 const MAX_EXPORTS = 32;
 /** Milliseconds that statistics wait for the store. Programs that ask for metrics wait for seconds only. */
 const PROGRESS_MS = 2_000;
+/** Milliseconds between two looks at databases that were not open at the start. */
+const RESUME_MS = 1_000;
 
 export interface EmbeddingBackendOptions {
   limits: Limits;
@@ -112,8 +115,27 @@ export class EmbeddingBackend implements Backend {
   async #start(resume: boolean): Promise<void> {
     await this.#store.load();
     for (const database of await this.#store.listDatabases()) this.#infos.set(database.id, database);
-    if (resume) await this.#reembeddings.resume(this.#infos.ids());
+    if (resume) {
+      const ids = this.#infos.ids();
+      for (const id of ids) await this.#reembeddings.resume(id);
+      this.#reembeddings.watch();
+      this.#resumeLater(new Set(ids)).catch(() => undefined);
+    }
     this.#starting = undefined;
+  }
+
+  /** Continues the re-embeddings of databases that could not be opened at the start, as soon as they are. */
+  async #resumeLater(resumed: Set<string>): Promise<void> {
+    const { closing } = this.#calls;
+    for (let areAllOpen = false; !areAllOpen; ) {
+      const databases = await this.#readProgress(false, closing);
+      for (const { id } of databases.filter(({ id, loaded }) => loaded && !resumed.has(id))) {
+        await this.#reembeddings.resume(id);
+        resumed.add(id);
+      }
+      areAllOpen = databases.every(({ loaded }) => loaded);
+      if (!areAllOpen) await setTimeout(RESUME_MS, undefined, { signal: closing, ref: false });
+    }
   }
 
   async loadModels(): Promise<{ model: string; error: unknown }[]> {

@@ -78,13 +78,13 @@ export class Reembeddings {
     return this.#describe(id, job);
   }
 
-  /** Continues the re-embeddings that the end of a process interrupted. Resolves before they are done. */
-  async resume(ids: readonly string[]): Promise<void> {
-    for (const id of ids) await this.#resume(id);
-    this.#shared?.watch(({ database }) => this.#resume(database));
+  /** Continues the re-embeddings that other processes leave. */
+  watch(): void {
+    this.#shared?.watch(({ database }) => this.resume(database));
   }
 
-  async #resume(id: string): Promise<void> {
+  /** Continues the re-embedding of a database that the end of a process interrupted. Resolves before it is done. */
+  async resume(id: string): Promise<void> {
     const { store, infos } = this.#dependencies;
     // A re-embedding that cannot be read does not block the start. A request to start it reports the error.
     const unfinished = await store.reembedding(id).catch(() => null);
