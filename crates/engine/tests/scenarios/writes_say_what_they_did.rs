@@ -457,19 +457,20 @@ fn times_do_not_go_back_when_the_clock_does() {
     let stored = store.expect("it opens").execute(sql, [ahead.to_le_bytes()]);
     assert_eq!(stored.expect("it is written"), 1);
     let server = Server::open(directory.path());
-    let time = crate::common::time(ahead);
-    let all = |times: &Value, names: &[&str]| {
+    // Each commit has a later time than the one before.
+    let text = |ms: i64| {
+        let format = "SELECT strftime('%Y-%m-%dT%H:%M:%S', ?1 / 1000, 'unixepoch') || printf('.%03dZ', ?1 % 1000)";
+        let memory = rusqlite::Connection::open_in_memory().expect("it opens");
+        let text = memory.query_row(format, [ms], |row| row.get::<_, String>(0));
+        json!(text.expect("a text"))
+    };
+    let all = |times: &Value, names: &[&str], ms: i64| {
         for name in names {
-            assert_eq!(times[*name], json!(time), "{name}: {times}");
+            assert_eq!(times[*name], text(ms), "{name}: {times}");
         }
     };
-    all(
-        &put(&server, 2, 1),
-        &["first_seen_time", "last_changed_time", "last_seen_time"],
-    );
-    all(&put(&server, 1, 1), &["last_seen_time"]);
-    all(
-        &put(&server, 1, 2),
-        &["last_changed_time", "last_seen_time"],
-    );
+    let names = ["first_seen_time", "last_changed_time", "last_seen_time"];
+    all(&put(&server, 2, 1), &names, ahead + 1);
+    all(&put(&server, 1, 1), &names[2..], ahead + 2);
+    all(&put(&server, 1, 2), &names[1..], ahead + 3);
 }
