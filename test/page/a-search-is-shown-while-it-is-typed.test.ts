@@ -63,6 +63,8 @@ test('letters that follow each other share one search, which follows a pause', a
   expect(requests).toEqual([]);
   await page.clock.runFor(150);
   await expect.poll(() => requests).toEqual([{ text: 'a tall tower with a view', limit: 20 }]);
+  // Requests have some distance from each other, by the clock that stands still now.
+  await page.clock.runFor(50);
   // Enter ends the pause.
   await page.keyboard.type(' of Paris');
   await page.keyboard.press('Enter');
