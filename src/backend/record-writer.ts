@@ -47,7 +47,7 @@ export class RecordWriter {
       waitForRoom: false,
       allOrNothing: true,
     });
-    const prepared = await this.#storeOf(id, options).prepareBatch(id, body, options.vectors);
+    const prepared = await destination.store.prepareBatch(id, body, options.vectors);
     const { at, created, changed, unchanged, results } = await commitRecords(destination, prepared, {
       signal: options.signal,
       onWait: options.onWait,
@@ -67,8 +67,8 @@ export class RecordWriter {
     { caller, ...options }: PatchOptions = {},
   ): Promise<Uint8Array> {
     const { feed } = this.#dependencies;
-    const store = this.#storeOf(id, { caller });
     const destination = this.#destination(id, { caller, waitForRoom: false, allOrNothing: true });
+    const { store } = destination;
     const prepared = await store.preparePatch(id, recordId, body);
     const commitAgain = async () =>
       commitRecords(destination, await store.preparePatch(id, recordId, body), options);
@@ -119,15 +119,17 @@ export class RecordWriter {
   }
 
   /** Returns the destination of one write. */
-  #destination(id: string, origin: WriteOrigin): Destination {
+  #destination(id: string, origin: WriteOrigin) {
     const { infos, embedder, barriers, closing } = this.#dependencies;
-    const store = this.#storeOf(id, origin);
+    const store = this.#storeOf(id, origin.caller);
     const embed = embedder.forWrite(id, origin);
     const refresh = () => infos.refresh(id);
-    return { store, id, barrier: () => barriers.of(id), embed, refresh, closing };
+    const barrier = () => barriers.of(id);
+    return { store, id, barrier, embed, refresh, closing } satisfies Destination;
   }
+
   /** The functions of the store that a write calls. They wait for the turn of the caller. */
-  #storeOf(id: string, { caller }: Pick<WriteOrigin, 'caller'> | BatchOptions) {
+  #storeOf(id: string, caller: string | undefined) {
     const { store, turns } = this.#dependencies;
     const waiting =
       <Parameters extends unknown[], T>(call: (...parameters: Parameters) => Promise<T>) =>

@@ -4,6 +4,7 @@ import { LIMITS } from './limits.js';
 import { time, timeRange, utcTime } from './time.js';
 
 const recordId = { anyOf: [integerId, textId] } as const;
+
 export const startedAt = {
   ...utcTime,
   description:

@@ -146,7 +146,7 @@ test('integer ids that the database gave to other records do not overwrite these
     expect(await load(file, ...args)).toMatchObject({ code: 1, stdout: '', stderr: `cosift: ${message}\n` });
     expect(await pipe(file, ...args)).toMatchObject({ code: 1, stderr: `cosift: ${message}\n` });
   }
-  // A record that has its id of a file says nothing about the other one.
+  // One record that a file gave its id says nothing about another one.
   await load('id,name\n7,e\n');
   expect((await load('id,name\n7,e\n2,d\n')).stderr).toContain(
     'such as 2, which the record with the key "x2" has',

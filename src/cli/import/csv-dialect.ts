@@ -133,8 +133,7 @@ function readingOf(sample: string, isWhole: boolean, dialect: Dialect): Reading 
   // Of two readings of as many rows, the one with quotes is more usual, then the one with more columns.
   const usual = dialect.quote === '' ? 0 : 1;
   const score = isTable ? Math.round(sameShare * 1000) * 2 + usual + Math.min(width, 999) / 1000 : 0;
-  const isQuoteCertain = dialect.quote === '';
-  return { dialect, rows, names, badLines, sameShare, score, isQuoteCertain };
+  return { dialect, rows, names, badLines, sameShare, score, isQuoteCertain: dialect.quote === '' };
 }
 
 /**
@@ -156,8 +155,12 @@ function linesOf({ raw }: CsvRow, { lineEnd }: Dialect): string[] {
 function lostLines(row: CsvRow, dialect: Dialect, width: number): number {
   const lines = linesOf(row, dialect);
   if (row.reason !== undefined) return lines.length;
-  const rows = lines.filter((line) => line.split(dialect.separator).length === width).length;
-  return Math.max(1, rows);
+  return Math.max(1, lines.filter((line) => isLikeRow(line, dialect, width)).length);
+}
+
+/** Returns whether a line has the fields of the header without quotes. */
+function isLikeRow(line: string, { separator }: Dialect, width: number): boolean {
+  return line.split(separator).length === width;
 }
 
 /**
@@ -167,7 +170,7 @@ function lostLines(row: CsvRow, dialect: Dialect, width: number): number {
 export function takesRows(row: CsvRow, dialect: Dialect, width: number): boolean {
   if (dialect.quote === '' || width < 2 || !row.raw.includes(dialect.lineEnd)) return false;
   const lines = linesOf(row, dialect).filter((line) => line !== '');
-  const isRow = (line: string | undefined) => line?.split(dialect.separator).length === width;
+  const isRow = (line = '') => isLikeRow(line, dialect, width);
   return isRow(lines[0]) && isRow(lines.at(-1)) && lines.filter(isRow).length * 2 > lines.length;
 }
 
@@ -210,7 +213,7 @@ function isProof(row: CsvRow, { dialect, names }: Reading): boolean {
   );
 }
 
-function sampleOf({ dialect, rows, names, sameShare, ...reading }: Reading): CsvSample {
+function sampleOf({ dialect, rows, names, sameShare, isQuoteCertain }: Reading): CsvSample {
   const width = names.length;
   const counts = new Map<number, number>();
   let usedFields = 0;
@@ -220,7 +223,6 @@ function sampleOf({ dialect, rows, names, sameShare, ...reading }: Reading): Csv
     if (fields.length <= width)
       usedFields = Math.max(usedFields, fields.findLastIndex((field) => field !== '') + 1);
   }
-  const { isQuoteCertain } = reading;
   const [usualFields = width] = [...counts].sort(([, a], [, b]) => b - a)[0] ?? [];
   return {
     layout: { ...dialect, isQuoteCertain, usedFields },

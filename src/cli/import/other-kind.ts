@@ -4,7 +4,7 @@ import type { ColumnType } from './column-types.js';
 import { contentOf, isIntegerId, uuidOfContent } from './identities.js';
 import type { IdentityColumns, IdentityKind, IdentityValues } from './identity-column.js';
 
-/** Records that are requested at once. */
+/** Values that are looked up at once. */
 const REQUESTS = 8;
 
 const KINDS = { id: 'integer ids', uuid: 'UUIDs', key: 'keys' } as const;
@@ -116,7 +116,8 @@ export class OtherKind {
   async #stored(text: string, kind: IdentityKind): Promise<Stored | undefined> {
     try {
       const other = kind === 'key' ? kindOf(text) : 'key';
-      if (await this.#has(text, other)) {
+      const forms = kind === 'uuid' ? formsOf(text) : [text];
+      if ((await Promise.all(forms.map((form) => this.#has(form, other)))).includes(true)) {
         // Records without an id get one, but no record gets a key that was not given.
         return { text, kind: kind === 'key' && (await this.#has(text, kind)) ? kind : other };
       }
@@ -130,12 +131,9 @@ export class OtherKind {
 
   /** Returns whether there is a record whose identity is `text`. A record with a key has an id and a UUID, too. */
   async #has(text: string, kind: IdentityKind): Promise<boolean> {
-    if (kind !== 'key') {
-      const record = await this.#calls.get(kind === 'id' ? Number(text) : text);
-      return record !== undefined && record.key === undefined;
-    }
-    for (const key of keysOf(text)) if ((await this.#calls.get(`key:${key}`)) !== undefined) return true;
-    return false;
+    const id = kind === 'key' ? `key:${text}` : kind === 'id' ? Number(text) : text;
+    const record = await this.#calls.get(id);
+    return record !== undefined && (record.key === undefined || kind === 'key');
   }
 
   async #storedById(text: string): Promise<Stored | undefined> {
@@ -159,9 +157,8 @@ function cellOf(value: Data[string]): Cell {
   return Array.isArray(value) ? new Nested(JSON.stringify(value)) : value;
 }
 
-/** Returns the keys that a value may have been stored by: a UUID is written in several ways. */
-function keysOf(text: string): string[] {
-  if (isIntegerId(text)) return [text];
+/** Returns the texts of a UUID, of which each is a key of its own. */
+function formsOf(text: string): string[] {
   const forms = [text, text.toLowerCase(), text.toUpperCase()];
   return [...new Set([...forms, ...forms.map((form) => `{${form}}`)])];
 }

@@ -34,8 +34,8 @@ export class ParquetRows {
   }
 
   /**
-   * Opens a file, and reads the columns of which it does not say whether they are text. `skips` returns whether a column is
-   * left out. `onProgress` is called with the number of rows that were read, and the share that they are.
+   * Opens a file, and reads its columns of bytes without an annotation, which may be text or not. `skips` returns whether a
+   * column is left out. `onProgress` is called with the number of rows that were read, and the share that they are.
    *
    * @throws {Error} when the file is damaged, or has two columns of one name.
    */

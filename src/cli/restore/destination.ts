@@ -78,10 +78,12 @@ export class Destination {
       for (const name of [...this.#moved, RESTORE_DIRECTORY]) {
         await rm(path.join(directory, name), { recursive: true, force: true });
       }
+      if (this.#created !== undefined) await rm(path.join(directory, LOCK_FILE), { force: true });
     } finally {
       this.#lock.release();
     }
-    if (this.#created !== undefined) await removeEmpty(directory);
+    // A directory above may have got other content meanwhile.
+    if (this.#created !== undefined) await rmdir(directory).catch(() => undefined);
   }
 
   async #move(name: string): Promise<void> {
@@ -94,15 +96,10 @@ async function lockOf(directory: string, created: string | undefined): Promise<D
   try {
     return DataLock.take(directory);
   } catch (error) {
-    if (created !== undefined) await removeEmpty(directory);
+    // A lock file that is there may be the one of another process.
+    if (created !== undefined) await rmdir(directory).catch(() => undefined);
     throw error;
   }
-}
-
-/** Removes a directory that this process made, unless another one has written into it meanwhile. */
-async function removeEmpty(directory: string): Promise<void> {
-  await rm(path.join(directory, LOCK_FILE), { force: true });
-  await rmdir(directory).catch(() => undefined);
 }
 
 /** @throws {CosiftError} `invalid_request` when the directory has more than what an unfinished restore left. */
