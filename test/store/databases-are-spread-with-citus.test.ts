@@ -9,13 +9,18 @@ const CITUS = `CREATE TABLE calls (place serial, call text);
   CREATE TABLE pg_dist_partition (logicalrelid regclass, colocationid integer);
   CREATE TABLE pg_dist_shard (logicalrelid regclass, shardid bigint);
   CREATE TABLE pg_dist_placement (shardid bigint, groupid integer);
-  CREATE TABLE pg_dist_node (groupid integer, nodename text, nodeport integer);
+  CREATE TABLE pg_dist_node (groupid integer, nodename text, nodeport integer, answers boolean DEFAULT true);
   INSERT INTO pg_dist_node VALUES (0, 'one', 1), (1, 'other', 1);
   CREATE FUNCTION create_distributed_table(table_name regclass, distribution_column text,
     distribution_type text DEFAULT 'hash', colocate_with text DEFAULT 'default', shard_count int DEFAULT NULL)
   RETURNS void LANGUAGE plpgsql AS $$
     DECLARE other pg_dist_partition;
     BEGIN
+      IF EXISTS (SELECT 1 FROM pg_dist_node WHERE NOT answers AND (
+        current_setting('citus.enable_metadata_sync', true) IS DISTINCT FROM 'off'
+        OR groupid IN (SELECT p.groupid FROM pg_dist_placement AS p
+          JOIN pg_dist_shard USING (shardid) WHERE logicalrelid = to_regclass(colocate_with))
+      )) THEN RAISE 'connection to the remote node failed' USING ERRCODE = '08006'; END IF;
       IF colocate_with <> 'none' THEN
         SELECT * INTO other FROM pg_dist_partition WHERE logicalrelid = colocate_with::regclass;
         IF NOT FOUND THEN RAISE 'relation % is not distributed', colocate_with; END IF;
@@ -141,6 +146,32 @@ describe.skipIf(NO_SERVER !== undefined)(`tables on Citus${NO_SERVER ? ` (${NO_S
     await expect.poll(async () => (await store.listDatabases()).map(({ id }) => id)).toEqual(ids);
     await store.close();
   }, 120_000);
+
+  test('a creation needs only the worker that will have the database', async () => {
+    const { url, run } = await databaseOf();
+    await run(`${CITUS} ALTER DATABASE ${new URL(url).pathname.slice(1)} SET citus.shard_count = 4`);
+    const store = await open(url);
+    await run("UPDATE pg_dist_node SET answers = false WHERE nodename = 'one'");
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    const outcomes = await Promise.allSettled(ids.map((id) => store.createDatabase(id, SETTINGS)));
+    const created = ids.filter((_, at) => outcomes[at]?.status === 'fulfilled');
+    const hosts = await run(
+      `SELECT DISTINCT nodename FROM cosift.names
+        JOIN pg_dist_shard ON logicalrelid = ('cosift.databases_' || number % 4)::regclass
+        JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid)`,
+    );
+    expect(hosts).toBe('other');
+    expect((await store.listDatabases()).map(({ id }) => id)).toEqual(created);
+    const failed = outcomes.filter(({ status }) => status === 'rejected');
+    expect(failed.length).toBeGreaterThan(0);
+    expect(failed.length).toBeLessThan(ids.length);
+    for (const outcome of failed) {
+      expect(outcome).toMatchObject({ reason: { code: 'store_failed' } });
+    }
+    await run('UPDATE pg_dist_node SET answers = true');
+    for (const id of ids) await store.createDatabase(id, SETTINGS);
+    await store.close();
+  }, 60_000);
 
   test('a store from before Citus stays where it is', async () => {
     const { url, run } = await databaseOf();

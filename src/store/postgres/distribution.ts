@@ -10,6 +10,14 @@ export async function groupCount(sql: Sql): Promise<number> {
   return (row as { shards: number }).shards;
 }
 
+/**
+ * Makes Citus tell no worker of the tables that the rest of a transaction makes or changes, besides the worker that has them.
+ * Otherwise it could not be done while any worker does not answer.
+ */
+export async function tellNoOthers(sql: Sql): Promise<void> {
+  await sql.run("SELECT set_config('citus.enable_metadata_sync', 'off', true)");
+}
+
 /** Lets Citus choose a worker for the tables of a new group. */
 export async function placeGroup(sql: Sql, { databases, columns, reembeddings }: Group): Promise<void> {
   if (!(await isCitus(sql))) return;
@@ -39,6 +47,7 @@ export async function placeTables(sql: Sql, tables: readonly string[], { databas
   );
   // The store is older than Citus in its database.
   if (placed === undefined) return;
+  await tellNoOthers(sql);
   for (const table of tables) await place(sql, table, databases);
 }
 

@@ -171,10 +171,12 @@ async function usedOf(sql: Sql, group: Group): Promise<(table: ExistingTable) =>
 export async function removeUnusedTables(servers: Servers, number?: number): Promise<void> {
   try {
     const tables = await servers.database.read((sql) => existing(sql, number));
-    const { answers, groups } = await servers.readAll(async (sql, group) => ({
+    const { answers, silent, groups } = await servers.readAll(async (sql, group) => ({
       group,
       isUsed: await usedOf(sql, group),
     }));
+    // Citus removes a table only while all workers answer.
+    if (silent.size > 0) return;
     for (const { group, isUsed } of answers) {
       const unused = tables.filter((table) => groups.ofNumber(table.number) === group && !isUsed(table));
       for (const table of unused) await removeUnused(servers.database, table, group);
