@@ -144,7 +144,7 @@ export interface PageOptions extends ScopedOptions, Pick<Stoppable, 'isStopped'>
 }
 
 export interface DescribeOptions {
-  /** The path of the caller's key. Descriptions are made one after the other, and keys take turns. */
+  /** The path of the caller's key. Keys take turns where descriptions wait. */
   caller?: string;
 }
 

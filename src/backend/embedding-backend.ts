@@ -203,7 +203,8 @@ export class EmbeddingBackend implements Backend {
 
   async describeDatabase(id: string, { caller = '' }: DescribeOptions = {}): Promise<DatabaseDescription> {
     using _call = this.#calls.begin();
-    return this.#describe(await this.#descriptions.run(caller, () => this.#store.describeDatabase(id)));
+    const turns = this.#turns.of(id) ?? this.#descriptions;
+    return this.#describe(await turns.run(caller, () => this.#store.describeDatabase(id)));
   }
 
   async dropDatabase(id: string): Promise<void> {

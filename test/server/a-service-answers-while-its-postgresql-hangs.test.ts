@@ -52,6 +52,27 @@ describe.skipIf(NO_SERVER !== undefined)(
       }
     }, 120_000);
 
+    test('describes a database while the description of another waits', async () => {
+      const describe = async (id: string) => (await service.call('GET', `/v1/databases/${id}`)).status;
+      await service.call('PUT', '/v1/databases/slow', { dimensions: 2 });
+      await service.call('PUT', '/v1/databases/quick', { dimensions: 2 });
+      const administrator = new pg.Client({ connectionString: url });
+      await administrator.connect();
+      try {
+        const named = "SELECT number FROM cosift.names WHERE id = 'slow'";
+        const { number } = (await administrator.query(named)).rows[0];
+        await administrator.query(`BEGIN; LOCK TABLE cosift.records_${number}_1 IN ACCESS EXCLUSIVE MODE`);
+        const slow = describe('slow');
+        const waiting = `SELECT FROM pg_locks WHERE NOT granted`;
+        await expect.poll(async () => (await administrator.query(waiting)).rowCount).toBe(1);
+        expect(await describe('quick')).toBe(200);
+        await administrator.query('COMMIT');
+        expect(await slow).toBe(200);
+      } finally {
+        await administrator.end();
+      }
+    }, 60_000);
+
     test('is ready while the connections that requests may take are all busy', async () => {
       await service.call('PUT', '/v1/databases/busy', { dimensions: 2 });
       const search = () =>

@@ -9,8 +9,8 @@ import type { Dependencies, Handlers } from './dependencies.js';
 
 export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies): Handlers {
   const { responseMs, writeMs } = timeouts;
-  // The description of many columns takes milliseconds to read, and as many to write: other requests run in between.
-  const descriptions = new FairLimiter({ total: 1, perCaller: 1 });
+  // The description of many columns takes milliseconds to write: other requests run in between.
+  const writing = new FairLimiter({ total: 1, perCaller: 1 });
   return {
     async createDatabase(request, reply) {
       const settings = checkDatabaseSettings(request.body === undefined ? {} : request.body);
@@ -36,10 +36,12 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies):
       const { path: caller } = callerOf(request);
       const describe = async () => {
         const database = await backend.describeDatabase(id, { caller });
-        await setImmediate();
-        return JSON.stringify(database);
+        return await writing.run(caller, async () => {
+          await setImmediate();
+          return JSON.stringify(database);
+        });
       };
-      const json = await withTimeout(request, responseMs, () => descriptions.run(caller, describe));
+      const json = await withTimeout(request, responseMs, describe);
       reply.header('cache-control', 'private, no-cache');
       return sendWithTag(request, reply, json, JSON_TYPE);
     },
