@@ -9,6 +9,7 @@ import { unwrap } from '../../src/store/local/unwrap.js';
 import { Catalog } from '../../src/store/postgres/catalog.js';
 import { countMatches } from '../../src/store/postgres/counts.js';
 import { PostgresStore } from '../../src/store/postgres/index.js';
+import { Servers } from '../../src/store/postgres/servers.js';
 import type { Sql } from '../../src/store/postgres/sql.js';
 import { recordsOf } from '../../src/store/postgres/tables.js';
 import type { RecordStore, StoreQueryRequest } from '../../src/store/record-store.js';
@@ -248,7 +249,7 @@ describe('responses about hostile texts (seed 17)', () => {
     const request = { variant: 'integer', limit: 1, facets, total: true } as const;
     const { body } = await local.query('db', request);
     const expected = JSON.parse(Buffer.from(body).toString());
-    const catalog = new Catalog(LIMITS);
+    const catalog = new Catalog(LIMITS, new Servers(pglite, undefined));
     for (const maxGroups of [1_000, 20]) {
       const statements: string[] = [];
       const counted = await pglite.read(async (sql) => {

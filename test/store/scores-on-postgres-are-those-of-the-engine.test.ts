@@ -191,8 +191,9 @@ describe('searches of hostile data (seed 20261122)', { timeout: 180_000 }, () =>
       return (text) =>
         text.replaceAll(/-\((passage_)?emb <#> (\$\d+)::vector\)/g, `(-($1emb <#> $2::vector) + ${noise})`);
     });
-    const catalog = new Catalog(LIMITS);
-    return new Searcher(new RecordReader(new Servers(database, undefined), catalog), catalog, margin);
+    const servers = new Servers(database, undefined);
+    const catalog = new Catalog(LIMITS, servers);
+    return new Searcher(new RecordReader(servers, catalog), catalog, margin);
   };
 
   test.each(requests)('%s: the same with disturbed scores', async (_, request) => {

@@ -8,6 +8,7 @@ import { PostgresWebhookStore } from '../../src/server/webhooks/postgres-webhook
 import type { StoredWebhook } from '../../src/server/webhooks/stored-webhook.js';
 import { Catalog } from '../../src/store/postgres/catalog.js';
 import { PostgresStore, ServiceTables } from '../../src/store/postgres/index.js';
+import { Servers } from '../../src/store/postgres/servers.js';
 import { StaleError } from '../../src/store/stale-error.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
@@ -174,7 +175,7 @@ const useAll = async () => {
   await store.progress();
   await store.listDatabases();
   // Those of workers that do not answer.
-  await database.read((sql) => new Catalog(LIMITS).names(sql));
+  await database.read((sql) => new Catalog(LIMITS, new Servers(database, undefined)).names(sql));
   const times = { created_at: '2026-01-01T00:00:00Z', last_write_at: '2026-01-01T00:00:00Z' };
   const change = { position: 1, kind: 'created', id: 1, uuid: crypto.randomUUID(), at: times.created_at };
   const feed = { position: 1, epoch: 'a'.repeat(32), changes: [change as never], times, nextId: 100 };

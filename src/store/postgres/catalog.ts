@@ -6,9 +6,8 @@ import { engineLimits } from '../local/engine-limits.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoredDatabase, StoreSettings } from '../record-store.js';
 import { CLOCK } from './clock.js';
-import type { Group, Groups } from './groups.js';
+import type { Group } from './groups.js';
 import { hasHnswIndex } from './hnsw-index.js';
-import { groupsOf } from './schema.js';
 import type { Servers } from './servers.js';
 import { arrayOf, type Sql } from './sql.js';
 import {
@@ -92,21 +91,16 @@ const NO_MEMORY = {
 /** The databases of a store. */
 export class Catalog {
   readonly #limits: Limits;
+  readonly #servers: Servers;
   /** The rules of each database with the settings that they were made for. */
   readonly #rules = new Map<string, { key: string; rules: NativeRules }>();
   /** Each database as a transaction saw it last. */
   readonly #seen = new Map<string, ReadEntry>();
-  #groups: Groups | undefined;
   #vectorType: number | undefined;
 
-  constructor(limits: Limits) {
+  constructor(limits: Limits, servers: Servers) {
     this.#limits = limits;
-  }
-
-  /** The groups of databases, which never change. */
-  async groups(sql: Sql): Promise<Groups> {
-    this.#groups ??= await groupsOf(sql);
-    return this.#groups;
+    this.#servers = servers;
   }
 
   /** @throws {CosiftError} `database_not_found` */
@@ -117,8 +111,9 @@ export class Catalog {
   }
 
   async findIfExists(sql: Sql, id: string): Promise<CatalogEntry | undefined> {
+    const groups = this.#servers.groups(sql);
     // Once the groups are known, the statement is sent with the begin of the transaction.
-    const group = (this.#groups ?? (await this.groups(sql))).of(id);
+    const group = (groups instanceof Promise ? await groups : groups).of(id);
     const [row] = await sql.run<Row>(`SELECT * FROM ${group.databases} WHERE id = $1::text`, [id]);
     return row && { ...row, group };
   }
@@ -130,7 +125,7 @@ export class Catalog {
    * @throws {CosiftError} `database_not_found`
    */
   async lock(sql: Sql, id: string): Promise<LockedEntry> {
-    const group = (await this.groups(sql)).of(id);
+    const group = (await this.#servers.groups(sql)).of(id);
     const text = `SELECT *, ${CLOCK} AS clock FROM ${group.databases} WHERE id = $1::text FOR UPDATE`;
     const [row] = await sql.run<Row & { clock: number }>(text, [id]);
     const entry = this.#checked(row && { ...row, group }, id);
@@ -170,23 +165,18 @@ export class Catalog {
   }
 
   /** Creates a database, or describes one that exists with the same settings. */
-  async create(
-    servers: Servers,
-    id: string,
-    given: StoreSettings,
-  ): Promise<{ created: boolean; database: StoredDatabase }> {
-    const database = servers.of(id);
+  async create(id: string, given: StoreSettings): Promise<{ created: boolean; database: StoredDatabase }> {
+    const database = this.#servers.of(id);
     const found = await database.write((sql) => this.#existing(sql, id, given));
     if (found !== undefined) return { created: false, database: found };
     const { created, described } = await makeAndUse(
       database,
       async (sql) => {
-        const groups = await this.groups(sql);
-        const place = groups.placeOf(id);
-        return await makeTables(sql, { id, group: groups.of(id), place, dimensions: given.dimensions });
+        const groups = await this.#servers.groups(sql);
+        return await makeTables(sql, { id, groups, dimensions: given.dimensions });
       },
       async (sql, { number }) => {
-        const group = (await this.groups(sql)).of(id);
+        const group = (await this.#servers.groups(sql)).of(id);
         const [row] = await sql.run<Row>(
           `INSERT INTO ${group.databases} (number, id, epoch, generation, settings, created_at, last_write_at,
             records, next_id, position, removed, version, has_passages)
@@ -202,7 +192,7 @@ export class Catalog {
         return { created: false, described };
       },
     );
-    if (!created) await removeUnusedTables(servers);
+    if (!created) await removeUnusedTables(this.#servers);
     return { created, database: described };
   }
 

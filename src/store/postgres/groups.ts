@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 
 /** The tables that describe databases. */
 export interface Group {
+  /** The place in `Groups.all`. */
+  place: number;
   databases: string;
   columns: string;
   reembeddings: string;
@@ -15,28 +17,26 @@ export class Groups {
   readonly all: readonly Group[];
 
   constructor(count: number) {
-    this.all = Array.from({ length: count }, (_, place) => groupOf(count === 1 ? '' : `_${place}`));
+    this.all = Array.from({ length: count }, (_, place) => groupOf(place, count));
   }
 
   /** The group of a database. */
   of(id: string): Group {
-    return this.all[this.placeOf(id)] as Group;
+    const { all } = this;
+    const place = all.length === 1 ? 0 : createHash('sha256').update(id).digest().readUInt32BE() % all.length;
+    return all[place] as Group;
   }
 
-  /** The place of the group of a database in `all`. */
-  placeOf(id: string): number {
-    const count = this.all.length;
-    return count === 1 ? 0 : createHash('sha256').update(id).digest().readUInt32BE() % count;
-  }
-
-  /** The group of a database by its number, of which `placeOf` is the remainder. */
+  /** The group of a database by its number, of which the place of the group is the remainder. */
   ofNumber(number: number): Group {
     return this.all[number % this.all.length] as Group;
   }
 }
 
-function groupOf(suffix: string): Group {
+function groupOf(place: number, count: number): Group {
+  const suffix = count === 1 ? '' : `_${place}`;
   return {
+    place,
     databases: `cosift.databases${suffix}`,
     columns: `cosift.columns${suffix}`,
     reembeddings: `cosift.reembeddings${suffix}`,

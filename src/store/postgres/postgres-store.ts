@@ -94,9 +94,9 @@ export class PostgresStore implements RecordStore {
     this.#limited = new LimitedDatabase(database, LIMIT_MS);
     this.#replica = replica;
     this.#probes = new LimitedDatabase(probes, LIMIT_MS);
-    this.#catalog = new Catalog(limits);
     const servers = new Servers(database, connections);
     this.#servers = servers;
+    this.#catalog = new Catalog(limits, servers);
     this.#sizes = new DiskSizes(this.#limited, this.#catalog);
     const hold = new WriterHold(servers);
     this.#writer = new Writer(servers, this.#catalog, hold, keepChangesMs);
@@ -107,7 +107,7 @@ export class PostgresStore implements RecordStore {
     this.#exporter = new Exporter(servers, this.#catalog);
     // What is stored may be from a time when the limits were higher.
     const any = { ...limits, database_columns: NO_LIMIT, passages_per_record: NO_LIMIT };
-    this.#examiner = new Examiner(servers, new Catalog(any));
+    this.#examiner = new Examiner(servers, new Catalog(any, servers));
     this.#reembedder = new Reembedder(servers, this.#catalog, hold);
     this.reembeddingLeases = new PostgresReembeddingLeases(database);
   }
@@ -125,7 +125,7 @@ export class PostgresStore implements RecordStore {
     id: string,
     settings: StoreSettings,
   ): Promise<{ created: boolean; database: StoredDatabase }> {
-    return await this.#catalog.create(this.#servers, id, settings);
+    return await this.#catalog.create(id, settings);
   }
 
   async listDatabases(): Promise<StoredDatabase[]> {

@@ -17,6 +17,11 @@ interface Server {
   groups: readonly Group[];
 }
 
+interface Known {
+  groups: Groups;
+  servers: readonly Server[];
+}
+
 /**
  * The servers that have the databases of a store: the workers of Citus, or one. While a worker does not answer, what waits
  * for it takes no more than its share of the connections.
@@ -25,8 +30,8 @@ export class Servers {
   readonly database: SqlDatabase;
   readonly #connections: number | undefined;
   #groups: Groups | undefined;
-  /** Empty where there is one. */
-  #servers: readonly Server[] = [];
+  /** Empty where there is one; undefined until they were looked up. */
+  #servers: readonly Server[] | undefined;
   #nameOf: ReadonlyMap<Group, string> = new Map();
   /** The connections of one of several servers. */
   #share: number | undefined;
@@ -59,29 +64,46 @@ export class Servers {
     return (this.#groups && this.#nameOf.get(this.#groups.of(id))) ?? '';
   }
 
+  /** The groups of databases, which never change. Once they are known, a statement need not wait for them. */
+  groups(sql: Sql): Groups | Promise<Groups> {
+    return this.#groups ?? this.#readGroups(sql);
+  }
+
+  async #readGroups(sql: Sql): Promise<Groups> {
+    const groups = await groupsOf(sql);
+    this.#groups ??= groups;
+    return this.#groups;
+  }
+
+  /** What is known of a store with one server: it never changes. */
+  #onlyServer(): Known | undefined {
+    const [groups, servers] = [this.#groups, this.#servers];
+    return groups !== undefined && servers?.length === 0 ? { groups, servers } : undefined;
+  }
+
   /** Looks up which server has which databases. */
-  async #look(database = this.database): Promise<Groups> {
+  async #look(database = this.database): Promise<Known> {
     this.#lookedAt = performance.now();
     const { groups, names } = await database.read(async (sql) => {
-      const groups = this.#groups ?? (await groupsOf(sql));
+      const groups = await this.groups(sql);
       return { groups, names: groups.all.length === 1 ? [] : await serversOf(sql, groups.all) };
     });
     const different = [...new Set(names)];
     const count = different.length < 2 ? 0 : different.length;
     const total = this.#connections;
-    if (count !== this.#servers.length && total !== undefined) {
+    if (count !== (this.#servers?.length ?? 0) && total !== undefined) {
       // An export takes two.
       this.#share = count === 0 ? undefined : Math.max(2, Math.floor(total / count));
       this.#limiter =
         this.#share === undefined ? undefined : new FairLimiter({ total, perCaller: this.#share });
     }
-    this.#groups = groups;
     this.#nameOf = new Map(groups.all.map((group, place) => [group, names[place] ?? '']));
-    this.#servers = different.slice(0, count).map((name) => ({
+    const servers = different.slice(0, count).map((name) => ({
       name,
       groups: groups.all.filter((_, place) => names[place] === name),
     }));
-    return groups;
+    this.#servers = servers;
+    return { groups, servers };
   }
 
   /**
@@ -92,21 +114,20 @@ export class Servers {
     work: (sql: Sql, group: Group) => Promise<T>,
     { database = this.database, signal }: { database?: SqlDatabase; signal?: AbortSignal | undefined } = {},
   ): Promise<{ answers: T[]; silent: ReadonlySet<Group>; groups: Groups }> {
-    const isKnown = this.#groups !== undefined && this.#servers.length === 0;
-    const groups = isKnown ? (this.#groups as Groups) : await this.#look(database);
+    const { groups, servers } = this.#onlyServer() ?? (await this.#look(database));
     const readFrom = (some: readonly Group[]) => async (sql: Sql) => {
       const answers: T[] = [];
       for (const group of some) answers.push(await work(sql, group));
       return answers;
     };
-    if (this.#servers.length === 0) {
+    if (servers.length === 0) {
       const answers = await database.read(readFrom(groups.all), signal);
       return { answers, silent: new Set(), groups };
     }
     const silent = new Set<Group>();
     const limited = new LimitedDatabase(this.database, LIMIT_MS);
     const lists = await Promise.all(
-      this.#servers.map(async ({ groups: own }) => {
+      servers.map(async ({ groups: own }) => {
         try {
           return await limited.read(readFrom(own), signal);
         } catch (error) {

@@ -1,8 +1,8 @@
 import { CosiftError, isCode } from '../../errors.js';
 import { placeTables } from './distribution.js';
-import type { Group } from './groups.js';
+import type { Group, Groups } from './groups.js';
 import { LimitedDatabase } from './limited-database.js';
-import { changeTable, groupsOf, type RecordTables, recordTables } from './schema.js';
+import { changeTable, type RecordTables, recordTables } from './schema.js';
 import type { Servers } from './servers.js';
 import type { Sql, SqlDatabase } from './sql.js';
 
@@ -90,12 +90,12 @@ export function replaced(): CosiftError {
 /** Makes the first tables of a new database, which has no row yet. */
 export async function makeTables(
   sql: Sql,
-  { id, group, place, dimensions }: { id: string; group: Group; place: number; dimensions: number },
+  { id, groups, dimensions }: { id: string; groups: Groups; dimensions: number },
 ): Promise<MadeTables> {
-  const { all } = await groupsOf(sql);
+  const group = groups.of(id);
   const [row] = await sql.run<{ number: number }>(
     "SELECT nextval('cosift.numbers') * $1::bigint + $2::bigint AS number",
-    [all.length, place],
+    [groups.all.length, group.place],
   );
   const { number } = row as { number: number };
   await sql.run('INSERT INTO cosift.names VALUES ($1::bigint, $2::text)', [number, id]);
