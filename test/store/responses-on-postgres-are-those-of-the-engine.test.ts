@@ -268,7 +268,7 @@ describe('responses about hostile texts (seed 17)', () => {
         const total = await countMatches(matches, maxGroups);
         return { total, facets: JSON.parse(Buffer.from(unwrap(counter.finish())).toString()) };
       });
-      expect(statements).toHaveLength(maxGroups === 20 ? 2 : 1);
+      expect(statements.some((text) => text.startsWith('FETCH'))).toBe(maxGroups === 20);
       expect(counted).toEqual({ total: expected.total.value, facets: expected.facets });
     }
   });

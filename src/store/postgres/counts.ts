@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+import { FairLimiter } from '../../async/fair-limiter.js';
 import type { Filter } from '../../schema/index.js';
 import type { NativeFacets } from '../local/binding.js';
 import { errorOf } from '../local/unwrap.js';
@@ -5,10 +7,21 @@ import { restrictionSql } from './filter-sql.js';
 import { type Sql, Values } from './sql.js';
 import { decodeJson, encodeText } from './text.js';
 
-/** Groups of matches that are read at most. If there are more, the matches are read one by one. */
-const MAX_GROUPS = 50_000;
-/** Matches that are read at a time, one by one. */
-const CHUNK = 20_000;
+/** Groups of matches that are read at once. If there are more, they are read in parts. */
+const MAX_GROUPS = 1_000;
+/** Bytes of a value that is read at once. */
+const MAX_BYTES = 1_000;
+/** Stands for a longer value. It is no JSON. */
+const LONG = '';
+/** Groups of a part, by the bytes that each of those before had on average. */
+const PARTS = [
+  { upTo: 1_000, groups: 100 },
+  { upTo: 20_000, groups: 10 },
+  { upTo: Number.POSITIVE_INFINITY, groups: 1 },
+];
+
+/** One part is added at a time, so that other requests are served in between. */
+const adding = new FairLimiter({ total: 1, perCaller: 1, waiting: Number.POSITIVE_INFINITY });
 
 /** Identities are not counted. */
 const NO_UUID = '00000000-0000-0000-0000-000000000000';
@@ -46,7 +59,6 @@ export interface NearMatches {
 /** Matches that have the same values in what is counted. */
 interface Group {
   count: number;
-  id: number;
   /** The id of a near record; null for matches. */
   near: number | null;
   created: number;
@@ -57,8 +69,8 @@ interface Group {
 }
 
 /**
- * Counts the matches, and adds them to the facets. PostgreSQL counts equal matches, unless they have more than `maxGroups`
- * different values.
+ * Counts the matches, and adds them to the facets. PostgreSQL counts equal matches. If they have more than `maxGroups`
+ * different values, or long ones, it sends them in parts.
  */
 export async function countMatches(matches: Matches, maxGroups = MAX_GROUPS): Promise<number> {
   const { sql, table, where, facets, near } = matches;
@@ -70,15 +82,11 @@ export async function countMatches(matches: Matches, maxGroups = MAX_GROUPS): Pr
     );
     return row?.count ?? 0;
   }
-  const groups = await readGroups(matches, maxGroups + 1);
-  if (groups.length <= maxGroups) return await addGroups(matches, groups);
-  let count = 0;
-  for (let last = 0; ; ) {
-    const rows = await readSingly(matches, last);
-    count += await addGroups(matches, rows);
-    if (rows.length < CHUNK) return count;
-    last = (rows.at(-1) as Group).id;
-  }
+  const { text, values, cells } = groupsSql(matches, shortSql);
+  const groups = await sql.run<Group>(`${text} LIMIT ${maxGroups + 1}`, values);
+  const isWhole = groups.every((group) => cells.every((cell) => group[cell] !== LONG));
+  if (groups.length <= maxGroups && isWhole) return await addGroups(matches, groups);
+  return await addInParts(matches);
 }
 
 /** The number of records that exist for a caller. */
@@ -95,32 +103,57 @@ export function whereSql(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
 }
 
-async function readGroups({ sql, table, where, facets, near }: Matches, limit: number): Promise<Group[]> {
+/** The value of a cell, unless it is long. */
+function shortSql(cell: string): string {
+  return `CASE WHEN octet_length(${cell}) > ${MAX_BYTES} THEN '${LONG}' ELSE ${cell} END`;
+}
+
+/** A statement that finds the groups, with the names of its cells. `shape` is different for statements with other members. */
+function groupsSql({ table, where, facets, near }: Matches, cellSql: (cell: string) => string) {
   const values = new Values();
-  const expressions = [...nearSql(near, values), ...cellsSql(facets, values)];
+  const columns = facets?.counter.columns() ?? [];
+  const cells = columns.map((_, at) => `c${at}` as const);
+  const expressions = [
+    ...nearSql(near, values),
+    ...columns.map((column, at) => {
+      const cell = `(cells->${values.bind(encodeText(column))}::text)::text`;
+      return `${cellSql(cell)} AS ${cells[at]}`;
+    }),
+  ];
   // Places in the list of the statement: expressions with bound values are not recognised as equal.
   const grouped = expressions.map((_, at) => String(at + 1));
   const times: string[] = [];
-  for (const [time, width] of widths(facets?.facets ?? [])) {
+  const timesOfFacets = widths(facets?.facets ?? []);
+  for (const [time, width] of timesOfFacets) {
     times.push(`min(${time}) AS ${time}`);
     grouped.push(`(${time} + ${BEFORE_ALL}) / ${width}`);
   }
-  return await sql.run<Group>(
-    `SELECT ${[...expressions, ...times, 'count(*) AS count'].join(', ')} FROM ${table} ${whereSql(where(values))}
-    ${grouped.length === 0 ? '' : `GROUP BY ${grouped.join(', ')}`} LIMIT ${limit}`,
-    values.list,
-  );
+  const text = `SELECT ${[...expressions, ...times, 'count(*) AS count'].join(', ')} FROM ${table}
+    ${whereSql(where(values))} ${grouped.length === 0 ? '' : `GROUP BY ${grouped.join(', ')}`}`;
+  const shape = [near === undefined ? 'all' : 'near', cells.length, ...timesOfFacets.keys()].join('_');
+  return { text, values: values.list, cells, shape };
 }
 
-async function readSingly({ sql, table, where, facets, near }: Matches, last: number): Promise<Group[]> {
-  const values = new Values();
-  const expressions = [...nearSql(near, values), ...cellsSql(facets, values)];
-  const conditions = [...where(values), `id > ${values.bind(last)}::bigint`];
-  return await sql.run<Group>(
-    `SELECT ${[...expressions, 'id', 'created', 'changed', 'synced', '1 AS count'].join(', ')} FROM ${table}
-    ${whereSql(conditions)} ORDER BY id LIMIT ${CHUNK}`,
-    values.list,
-  );
+/** Adds the groups in parts that take little time and memory each, however many or long they are. */
+async function addInParts(matches: Matches): Promise<number> {
+  const { sql } = matches;
+  const { text, values, cells, shape } = groupsSql(matches, (cell) => cell);
+  // The driver prepares statements by their texts, and a prepared one always has the same columns.
+  const cursor = `groups_${shape}`;
+  await sql.run(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${text}`, values);
+  let count = 0;
+  for (let size = 1; ; ) {
+    const groups = await sql.run<Group>(`FETCH ${size} FROM ${cursor}`);
+    count += await addGroups(matches, groups);
+    if (groups.length < size) break;
+    const bytes = groups.reduce(
+      (sum, group) => sum + cells.reduce((own, cell) => own + (group[cell]?.length ?? 0), 0),
+      0,
+    );
+    size = PARTS.find(({ upTo }) => bytes / groups.length <= upTo)?.groups ?? 1;
+  }
+  await sql.run(`CLOSE ${cursor}`);
+  return count;
 }
 
 async function addGroups({ facets, near }: Matches, groups: readonly Group[]): Promise<number> {
@@ -128,25 +161,26 @@ async function addGroups({ facets, near }: Matches, groups: readonly Group[]): P
   const matching = ids.length === 0 ? undefined : await near?.matching(ids);
   const counted = groups.filter((group) => typeof group.near !== 'number' || matching?.has(group.near));
   if (facets !== undefined) {
-    const { counter } = facets;
-    const columns = counter.columns();
-    const rows = counted.map((group, at) => ({ ...rowOf(group, at), data: dataOf(group, columns) }));
-    const failure = counter.add(
-      rows,
-      counted.map(({ count }) => count),
-    );
-    if (failure !== null) throw errorOf(failure);
+    await adding.run('', async () => {
+      await setImmediate();
+      addTo(facets, counted);
+    });
   }
   return counted.reduce((sum, { count }) => sum + count, 0);
 }
 
-function nearSql(near: NearMatches | undefined, values: Values): string[] {
-  return near === undefined ? [] : [`CASE WHEN ${near.surelySql(values)} THEN NULL ELSE id END AS near`];
+function addTo({ counter }: CountedFacets, groups: readonly Group[]): void {
+  const columns = counter.columns();
+  const rows = groups.map((group, at) => ({ ...rowOf(group, at), data: dataOf(group, columns) }));
+  const failure = counter.add(
+    rows,
+    groups.map(({ count }) => count),
+  );
+  if (failure !== null) throw errorOf(failure);
 }
 
-function cellsSql(facets: CountedFacets | undefined, values: Values): string[] {
-  const columns = facets?.counter.columns() ?? [];
-  return columns.map((column, at) => `(cells->${values.bind(encodeText(column))}::text)::text AS c${at}`);
+function nearSql(near: NearMatches | undefined, values: Values): string[] {
+  return near === undefined ? [] : [`CASE WHEN ${near.surelySql(values)} THEN NULL ELSE id END AS near`];
 }
 
 const HOUR = 3_600_000;
