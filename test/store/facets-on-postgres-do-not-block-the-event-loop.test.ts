@@ -5,6 +5,7 @@ import { unwrap } from '../../src/store/local/unwrap.js';
 import { Catalog } from '../../src/store/postgres/catalog.js';
 import { countMatches } from '../../src/store/postgres/counts.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
+import { Servers } from '../../src/store/postgres/servers.js';
 import { recordsOf } from '../../src/store/postgres/tables.js';
 import type { StoreQueryRequest } from '../../src/store/record-store.js';
 import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
@@ -15,11 +16,12 @@ const RECORDS = 40_000;
 describe.skipIf(NO_SERVER)(NO_SERVER ?? 'beside facets of many or long texts', () => {
   let server: PostgresServer;
   let database: NodePostgres;
-  const catalog = new Catalog(LIMITS);
+  let catalog: Catalog;
 
   beforeAll(async () => {
     server = await PostgresServer.start();
     database = new NodePostgres({ url: await server.createDatabase() });
+    catalog = new Catalog(LIMITS, new Servers(database, undefined));
     const store = new PostgresStore(database, LIMITS);
     await store.load();
     await store.createDatabase('db', { model: null, fingerprint: null, dimensions: 2 });

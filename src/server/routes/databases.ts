@@ -9,8 +9,13 @@ import type { Dependencies, Handlers } from './dependencies.js';
 
 export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies): Handlers {
   const { responseMs, writeMs } = timeouts;
-  // The description of many columns takes milliseconds to write: other requests run in between.
   const writing = new FairLimiter({ total: 1, perCaller: 1 });
+  /** Many columns or databases take milliseconds to write: other requests run in between. */
+  const write = (caller: string, value: unknown) =>
+    writing.run(caller, async () => {
+      await setImmediate();
+      return JSON.stringify(value);
+    });
   return {
     async createDatabase(request, reply) {
       const settings = checkDatabaseSettings(request.body === undefined ? {} : request.body);
@@ -21,26 +26,22 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies):
       return reply.code(created ? 201 : 200).send(database);
     },
 
-    async listDatabases(request) {
+    async listDatabases(request, reply) {
       refuseFiltered(request, 'describe databases');
       const caller = callerOf(request);
-      const databases = await withTimeout(request, responseMs, () =>
-        backend.listDatabases({ caller: caller.path }),
-      );
-      return { databases: databases.filter(({ id }) => sees(caller, id)) };
+      const list = async () => {
+        const databases = await backend.listDatabases({ caller: caller.path });
+        return await write(caller.path, { databases: databases.filter(({ id }) => sees(caller, id)) });
+      };
+      const json = await withTimeout(request, responseMs, list);
+      return reply.header('content-type', JSON_TYPE).send(json);
     },
 
     async describeDatabase(request, reply) {
       refuseFiltered(request, 'describe databases');
       const id = databaseOf(request);
       const { path: caller } = callerOf(request);
-      const describe = async () => {
-        const database = await backend.describeDatabase(id, { caller });
-        return await writing.run(caller, async () => {
-          await setImmediate();
-          return JSON.stringify(database);
-        });
-      };
+      const describe = async () => await write(caller, await backend.describeDatabase(id, { caller }));
       const json = await withTimeout(request, responseMs, describe);
       reply.header('cache-control', 'private, no-cache');
       return sendWithTag(request, reply, json, JSON_TYPE);
