@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { LIMITS } from '../../src/schema/index.js';
+import { PostgresStore } from '../../src/store/postgres/index.js';
+import type { SqlDatabase } from '../../src/store/postgres/sql.js';
+import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
+
+const RECORDS = 12;
+const LENGTH = 600_000;
+
+test('a search for words reads long records a few at a time', async () => {
+  const pglite = await PGliteDatabase.open();
+  const lengths: number[] = [];
+  const database: SqlDatabase = {
+    isConcurrent: pglite.isConcurrent,
+    read: (work, signal) =>
+      pglite.read(
+        (sql) =>
+          work({
+            run: async <Row>(text: string, values = [] as never) => {
+              const rows = await sql.run<Row>(text, values);
+              lengths.push(JSON.stringify(rows).length);
+              return rows;
+            },
+          }),
+        signal,
+      ),
+    write: (work, signal) => pglite.write(work, signal),
+    listen: (channel, onMessage) => pglite.listen(channel, onMessage),
+    close: () => pglite.close(),
+  };
+  try {
+    const store = new PostgresStore(database, LIMITS);
+    await store.load();
+    const settings = { model: null, fingerprint: null, dimensions: 2, lexical: true };
+    await store.createDatabase('db', settings);
+    const records = Array.from({ length: RECORDS }, (_, at) => ({
+      id: at + 1,
+      data: { text: at % 2 === 0 ? `word ${'x'.repeat(LENGTH)}` : 'a word' },
+      vector: [1, at],
+    }));
+    const body = Buffer.from(JSON.stringify({ records }));
+    await store.commit('db', await store.prepareBatch('db', body), { vectors: new Float32Array() });
+    lengths.length = 0;
+    const lexical = { weight: 1, text: 'word' };
+    const request = {
+      variant: 'integer',
+      limit: 1,
+      threshold: 0,
+      total: true,
+      embedded_by: null,
+      lexical,
+    } as const;
+    const { body: page } = await store.search('db', request, Float64Array.of(1, 0));
+    expect(JSON.parse(Buffer.from(page).toString()).total.value).toBe(RECORDS);
+    expect(Math.max(...lengths)).toBeLessThan(2 * LENGTH);
+  } finally {
+    await pglite.destroy();
+  }
+});
