@@ -7,6 +7,7 @@ import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows
 import type { Servers } from './servers.js';
 import { arrayOf, type Sql, Values } from './sql.js';
 import { recordsOf } from './tables.js';
+import { type SizedRow, sizedRow, wholeRows } from './whole-rows.js';
 
 /** Records that are read at a time. */
 const BATCH = 500;
@@ -92,14 +93,16 @@ export class Exporter {
         ...restrictionSql({ filter, forced_filter }, values),
         `id > ${values.bind(last)}::bigint`,
       ];
-      const rows = await sql.run<RecordRow & RowVectors>(
-        `SELECT ${ROW}${vectors ? `, ${VECTORS}` : ''} FROM ${recordsOf(entry)} WHERE ${conditions.join(' AND ')}
-        ORDER BY id LIMIT ${BATCH}`,
+      const rows = await sql.run<SizedRow>(
+        `SELECT ${sizedRow(vectors === true)} FROM ${recordsOf(entry)} WHERE ${conditions.join(' AND ')} ORDER BY id LIMIT ${BATCH}`,
         values.list,
       );
-      if (rows.length > 0) await queue.push(unwrap(await rules.lines(rows.map(nativeRow), vectors)));
+      for await (const part of wholeRows(sql, recordsOf(entry), rows, vectors === true)) {
+        if (stop.aborted) return;
+        await queue.push(unwrap(await rules.lines(part.map(nativeRow), vectors)));
+      }
       if (rows.length < BATCH) return;
-      last = (rows.at(-1) as RecordRow).id;
+      last = (rows.at(-1) as SizedRow).id;
     }
   }
 }

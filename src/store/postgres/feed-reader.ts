@@ -4,10 +4,11 @@ import { unwrap } from '../local/unwrap.js';
 import type { StoreChangesRequest } from '../record-store.js';
 import type { Catalog, CatalogEntry } from './catalog.js';
 import { lastExpired } from './retention.js';
-import { keyText, nativeRow, type RecordRow, ROW } from './rows.js';
+import { keyText, nativeRow } from './rows.js';
 import type { Servers } from './servers.js';
 import { arrayOf, type Sql } from './sql.js';
 import { changesOf, recordsOf } from './tables.js';
+import { partsOf, type SizedRow, sizedRow, wholeRows } from './whole-rows.js';
 import { KINDS } from './writer.js';
 
 /** Changes that one call reads at most, including those that a forced filter hides. */
@@ -22,7 +23,8 @@ interface ChangeRow {
   uuid: string;
   key: Uint8Array | null;
   at: number;
-  before: string | null;
+  /** Those of the record before the change, if a forced filter is tested with it. */
+  bytes: number;
 }
 
 /** Reads the change feeds. */
@@ -81,7 +83,7 @@ async function readFeed(
   let hasMore = true;
   for (let read = 0; hasMore && shown.length < limit && read < MAX_READ; ) {
     const rows = await sql.run<ChangeRow>(
-      `SELECT position, kind, id, uuid, key, at, ${forced_filter ? 'before' : 'NULL AS before'}
+      `SELECT position, kind, id, uuid, key, at, ${forced_filter ? 'coalesce(octet_length(before), 0)' : '0'}::bigint AS bytes
       FROM ${changesOf(entry)} WHERE position > $1::bigint ORDER BY position LIMIT $2::integer`,
       [position, forced_filter ? BATCH : limit],
     );
@@ -117,21 +119,30 @@ async function visibleKinds(
 ): Promise<(string | undefined)[]> {
   const request = JSON.stringify({ forced_filter });
   const ids = [...new Set(rows.filter(({ kind }) => KINDS[kind] !== 'deleted').map(({ id }) => id))];
-  const current = await sql.run<RecordRow>(
-    `SELECT ${ROW} FROM ${recordsOf(entry)} WHERE id = ANY($1::bigint[])`,
+  const current = await sql.run<SizedRow>(
+    `SELECT ${sizedRow(false)} FROM ${recordsOf(entry)} WHERE id = ANY($1::bigint[])`,
     [arrayOf(ids)],
   );
-  const passesNow = unwrap(rules.passes(current.map(nativeRow), request));
-  const visible = new Set(current.filter((_, at) => passesNow[at]).map(({ id }) => id));
-  const former = rows.filter(({ before }) => before !== null);
+  const visible = new Set<number>();
+  for await (const part of wholeRows(sql, recordsOf(entry), current, false)) {
+    const passesNow = unwrap(rules.passes(part.map(nativeRow), request));
+    for (const [at, { id }] of part.entries()) if (passesNow[at]) visible.add(id);
+  }
+  const wasVisible = new Set<number>();
   const times = { created: 0, changed: 0, synced: 0 };
-  const passedBefore = unwrap(
-    rules.passes(
-      former.map(({ id, uuid, before }) => ({ id, uuid, data: before as string, ...times })),
-      request,
-    ),
-  );
-  const wasVisible = new Set(former.filter((_, at) => passedBefore[at]).map(({ position }) => position));
+  for (const part of partsOf(rows.filter(({ bytes }) => bytes > 0))) {
+    const former = await sql.run<{ position: number; id: number; uuid: string; before: string }>(
+      `SELECT position, id, uuid, before FROM ${changesOf(entry)} WHERE position = ANY($1::bigint[])`,
+      [arrayOf(part.map(({ position }) => position))],
+    );
+    const passedBefore = unwrap(
+      rules.passes(
+        former.map(({ id, uuid, before }) => ({ id, uuid, data: before, ...times })),
+        request,
+      ),
+    );
+    for (const [at, { position }] of former.entries()) if (passedBefore[at]) wasVisible.add(position);
+  }
   return rows.map(({ kind, id, position }) => {
     if (KINDS[kind] !== 'deleted' && visible.has(id)) return KINDS[kind];
     return wasVisible.has(position) ? 'deleted' : undefined;

@@ -3,22 +3,14 @@ import { unwrap } from '../local/unwrap.js';
 import type { CandidateScores } from './candidate-scores.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
 import type { Match, MatchOrder } from './match-order.js';
-import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
+import { nativeRow } from './rows.js';
 import { SAME_SCORE_STEPS, STEP } from './scores.js';
 import { arrayOf, type Sql, Values } from './sql.js';
 import type { VectorSource } from './vector-source.js';
+import { type SizedRow, sizedRow, wholeRows } from './whole-rows.js';
 
 /** Records that are scored at a time. */
 const SCORED_AT_ONCE = 500;
-/** Bytes of a record that is read with others, and of the longer records that are read at a time. */
-const SHORT_BYTES = 16_384;
-const LONG_BYTES = 1 << 20;
-/** The bytes of a record. They are known without reading it. */
-const BYTES =
-  '(octet_length(data) + coalesce(octet_length(exact), 0) + coalesce(octet_length(passages), 0))::bigint';
-const SHORT_ROW = `id, uuid, key, created, changed, synced, ${['data', 'exact', 'passages']
-  .map((column) => `CASE WHEN ${BYTES} <= ${SHORT_BYTES} THEN ${column} END AS ${column}`)
-  .join(', ')}`;
 /** Similar records from which the least score of the page is estimated. */
 const SAMPLE = 200;
 /** More than the rounding of scores and weights. */
@@ -142,42 +134,19 @@ export class LexicalMatches {
     const { sql, table, restriction, search, scores } = this.#search;
     const values = new Values();
     const conditions = [...restrictionSql(restriction, values), 'exact IS NOT NULL', ...where(values)];
-    const rows = await sql.run<RecordRow & RowVectors & { bytes: number }>(
-      `SELECT ${SHORT_ROW}, ${BYTES} AS bytes FROM ${table} WHERE ${conditions.join(' AND ')}
+    const rows = await sql.run<SizedRow>(
+      `SELECT ${sizedRow(true)} FROM ${table} WHERE ${conditions.join(' AND ')}
       ORDER BY id ${limit === undefined ? '' : `LIMIT ${limit}`}`,
       values.list,
     );
-    const found = new Map<number, number>();
-    const score = async (read: readonly (RecordRow & RowVectors)[]) => {
-      const scored = unwrap(await search.scores(read.map(nativeRow)));
-      for (const [at, { id }] of read.entries()) found.set(id, scored[at] as number);
-    };
-    await score(rows.filter(({ bytes }) => bytes <= SHORT_BYTES));
-    for (const ids of partsOf(rows.filter(({ bytes }) => bytes > SHORT_BYTES))) {
-      const long = await sql.run<RecordRow & RowVectors>(
-        `SELECT ${ROW}, ${VECTORS} FROM ${table} WHERE id = ANY($1::bigint[])`,
-        [arrayOf(ids)],
-      );
-      await score(long);
+    const matches: Match[] = [];
+    for await (const part of wholeRows(sql, table, rows, true)) {
+      const found = unwrap(await search.scores(part.map(nativeRow)));
+      for (const [at, { id, uuid }] of part.entries()) matches.push({ id, uuid, score: found[at] as number });
     }
     scores.count += rows.length;
-    return rows.map(({ id, uuid }) => ({ id, uuid, score: found.get(id) as number }));
+    return matches;
   }
-}
-
-/** The ids of records in parts that are read at a time. */
-function partsOf(records: readonly { id: number; bytes: number }[]): number[][] {
-  const parts: number[][] = [];
-  let room = 0;
-  for (const { id, bytes } of records) {
-    if (parts.length === 0 || bytes > room) {
-      parts.push([]);
-      room = LONG_BYTES;
-    }
-    parts.at(-1)?.push(id);
-    room -= bytes;
-  }
-  return parts;
 }
 
 /** A cursor at the score that its record has under this request, unless the record was changed. */

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { LIMITS } from '../../src/schema/index.js';
+import { type Filter, LIMITS } from '../../src/schema/index.js';
 import { PostgresStore } from '../../src/store/postgres/index.js';
 import type { SqlDatabase } from '../../src/store/postgres/sql.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
 
-const RECORDS = 12;
+const RECORDS = 16;
 const LENGTH = 600_000;
 
-test('a search for words reads long records a few at a time', async () => {
+test('searches for words, exports and changes read long records a few at a time', async () => {
   const pglite = await PGliteDatabase.open();
   const lengths: number[] = [];
   const database: SqlDatabase = {
@@ -52,7 +52,26 @@ test('a search for words reads long records a few at a time', async () => {
     } as const;
     const { body: page } = await store.search('db', request, Float64Array.of(1, 0));
     expect(JSON.parse(Buffer.from(page).toString()).total.value).toBe(RECORDS);
-    expect(Math.max(...lengths)).toBeLessThan(2 * LENGTH);
+    let lines = 0;
+    for await (const chunk of store.exportLines('db', { vectors: true })) {
+      lines += Buffer.from(chunk).toString().trimEnd().split('\n').length;
+    }
+    expect(lines).toBe(RECORDS);
+    const forced_filter: Filter = { rules: [{ column: 'text', operator: 'contains', value: 'word' }] };
+    const patch = Buffer.from(
+      JSON.stringify({ records: records.map((record) => ({ ...record, data: { text: 'none' } })) }),
+    );
+    const changes = async () => {
+      const read = await store.changes('db', { after: 0, limit: 100, forced_filter });
+      return JSON.parse(Buffer.from(read).toString()).changes.length;
+    };
+    expect(await changes()).toBe(RECORDS);
+    const longest = Math.max(...lengths);
+    await store.commit('db', await store.prepareBatch('db', patch), { vectors: new Float32Array() });
+    lengths.length = 0;
+    // The records were visible before.
+    expect(await changes()).toBe(RECORDS);
+    expect(Math.max(longest, ...lengths)).toBeLessThan(4 * LENGTH);
   } finally {
     await pglite.destroy();
   }
