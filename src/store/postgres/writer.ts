@@ -5,11 +5,12 @@ import type { CommitResult, EmbeddedVectors, PreparedRecords, StoreDeleteRequest
 import type { Catalog, CatalogEntry, LockedEntry } from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
 import { lastExpired } from './retention.js';
-import { nativeRow, type RecordRow, type Reference, ROW, rowsOf, type VectorsOf } from './rows.js';
+import { nativeRow, type RecordRow, type Reference, rowsOf, type VectorsOf } from './rows.js';
 import type { Servers } from './servers.js';
 import { arrayOf, type Sql, type SqlValue, Values } from './sql.js';
 import { changesOf, recordsOf, tablesOf } from './tables.js';
 import { deletePassages, replacePassages } from './vectors.js';
+import { type SizedRow, sizedRow, wholeRows } from './whole-rows.js';
 import type { WriterHold } from './writer-hold.js';
 
 /** Records that one statement deletes. */
@@ -88,7 +89,7 @@ export class Writer {
         end,
       } = JSON.parse(unwrap(rules.deletion(JSON.stringify(request)))) as DeletionPlan;
       const { filter, forced_filter } = request;
-      const changes: Changes[] = [];
+      let { position } = entry;
       let deleted = 0;
       const { now } = entry;
       for (let last = 0; ; ) {
@@ -97,21 +98,24 @@ export class Writer {
         const conditions = restrictionSql({ filter, forced_filter, start, end }, values);
         if (references !== null) conditions.push(namedSql(references, values));
         conditions.push(`id > ${values.bind(last)}::bigint`);
-        const rows = await sql.run<RecordRow>(
-          `SELECT ${ROW} FROM ${recordsOf(entry)} WHERE ${conditions.join(' AND ')}
+        const rows = await sql.run<SizedRow>(
+          `SELECT ${sizedRow(false)} FROM ${recordsOf(entry)} WHERE ${conditions.join(' AND ')}
           ORDER BY id LIMIT ${DELETED_AT_ONCE}`,
           values.list,
         );
-        const ids = arrayOf(rows.map(({ id }) => id));
-        await sql.run(`DELETE FROM ${recordsOf(entry)} WHERE id = ANY($1::bigint[])`, [ids]);
-        if (entry.has_passages) await deletePassages(sql, tablesOf(entry).passages, ids);
-        await this.#catalog.countColumns(sql, entry, unwrap(rules.columnsOfDeleted(rows.map(nativeRow))));
+        for await (const part of wholeRows(sql, recordsOf(entry), rows, false)) {
+          const ids = arrayOf(part.map(({ id }) => id));
+          await sql.run(`DELETE FROM ${recordsOf(entry)} WHERE id = ANY($1::bigint[])`, [ids]);
+          if (entry.has_passages) await deletePassages(sql, tablesOf(entry).passages, ids);
+          await this.#catalog.countColumns(sql, entry, unwrap(rules.columnsOfDeleted(part.map(nativeRow))));
+          await insertChanges(sql, entry, deletions(part, ids, now), position, now);
+          position += part.length;
+        }
         deleted += rows.length;
-        changes.push(deletions(rows, ids, now));
         if (rows.length < DELETED_AT_ONCE) break;
-        last = (rows.at(-1) as RecordRow).id;
+        last = (rows.at(-1) as SizedRow).id;
       }
-      await this.#finish(sql, entry, changes, { nextId: entry.next_id, records: -deleted });
+      await this.#finish(sql, entry, position, { nextId: entry.next_id, records: -deleted });
       return deleted;
     }, signal);
   }
@@ -152,23 +156,20 @@ export class Writer {
     await touchRecords(sql, recordsOf(entry), touches);
     await this.#catalog.countColumns(sql, entry, columns);
     const hasPassages = puts.vectors.scanned.count > 0;
-    await this.#finish(sql, entry, [changes], { nextId, records: changes.created, hasPassages });
+    await insertChanges(sql, entry, changes, entry.position, entry.now);
+    const position = entry.position + changes.count;
+    await this.#finish(sql, entry, position, { nextId, records: changes.created, hasPassages });
     return committed as CommitResult;
   }
 
-  /** Writes the changes of a commit, and the new state of its database. */
+  /** Writes the new state of a database whose changes up to `position` are written. */
   async #finish(
     sql: Sql,
     entry: LockedEntry,
-    changes: readonly Changes[],
+    position: number,
     { nextId, records, hasPassages = false }: { nextId: number; records: number; hasPassages?: boolean },
   ): Promise<void> {
     const { now } = entry;
-    let { position } = entry;
-    for (const some of changes) {
-      await insertChanges(sql, entry, some, position, now);
-      position += some.count;
-    }
     if (position > entry.position) await announce(sql, entry.id);
     const removedUpTo = await lastExpired(sql, { ...entry, position }, this.#keepChangesMs);
     if (removedUpTo > entry.removed) {
