@@ -115,7 +115,9 @@ export class Writer {
         if (rows.length < DELETED_AT_ONCE) break;
         last = (rows.at(-1) as SizedRow).id;
       }
-      await this.#finish(sql, entry, position, { nextId: entry.next_id, records: -deleted });
+      if (deleted > 0) {
+        await this.#finish(sql, entry, position, { nextId: entry.next_id, records: -deleted });
+      }
       return deleted;
     }, signal);
   }
@@ -156,6 +158,7 @@ export class Writer {
     await touchRecords(sql, recordsOf(entry), touches);
     await this.#catalog.countColumns(sql, entry, columns);
     const hasPassages = puts.vectors.scanned.count > 0;
+    if (changes.count === 0 && identities.length === 0) return committed as CommitResult;
     await insertChanges(sql, entry, changes, entry.position, entry.now);
     const position = entry.position + changes.count;
     await this.#finish(sql, entry, position, { nextId, records: changes.created, hasPassages });
