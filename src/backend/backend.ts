@@ -36,6 +36,8 @@ export interface Backend {
     settings: DatabaseSettings,
   ): Promise<{ created: boolean; database: DatabaseDescription }>;
   describeDatabase(id: string, options?: DescribeOptions): Promise<DatabaseDescription>;
+  /** Like {@link describeDatabase}, but resolves with the JSON of a `DatabaseDescription`. */
+  databaseJson(id: string, options?: DescribeOptions): Promise<Uint8Array>;
   dropDatabase(id: string): Promise<void>;
 
   /** Begins to embed the records with another model in the background, or continues after a failure. */

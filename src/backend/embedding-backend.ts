@@ -201,10 +201,21 @@ export class EmbeddingBackend implements Backend {
     return { created, database: this.#describe(database) };
   }
 
-  async describeDatabase(id: string, { caller = '' }: DescribeOptions = {}): Promise<DatabaseDescription> {
+  async describeDatabase(id: string, options?: DescribeOptions): Promise<DatabaseDescription> {
+    return this.#describe(await this.#inTurn(id, options, () => this.#store.describeDatabase(id)));
+  }
+
+  async databaseJson(id: string, options?: DescribeOptions): Promise<Uint8Array> {
+    // A description with a re-embedding is not the one of the store.
+    if (this.#reembeddings.unfinished(id, 0) !== undefined) {
+      return Buffer.from(JSON.stringify(await this.describeDatabase(id, options)));
+    }
+    return await this.#inTurn(id, options, () => this.#store.databaseJson(id));
+  }
+
+  async #inTurn<T>(id: string, { caller = '' }: DescribeOptions = {}, call: () => Promise<T>): Promise<T> {
     using _call = this.#calls.begin();
-    const turns = this.#turns.of(id) ?? this.#descriptions;
-    return this.#describe(await turns.run(caller, () => this.#store.describeDatabase(id)));
+    return await (this.#turns.of(id) ?? this.#descriptions).run(caller, call);
   }
 
   async dropDatabase(id: string): Promise<void> {

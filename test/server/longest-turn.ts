@@ -4,7 +4,7 @@ import { openSync, readSync } from 'node:fs';
 export const MAX_TURN_MS = 50;
 
 /** Milliseconds that this thread has run. Where the system does not tell: the time, which includes that of other programs. */
-const ran = ((): (() => number) => {
+export const ran = ((): (() => number) => {
   if (process.platform !== 'linux') return () => performance.now();
   const file = openSync('/proc/thread-self/schedstat', 'r');
   const bytes = Buffer.alloc(64);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, webcrypto } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Compressing, codingOf, compressWell } from './compression.js';
 import { addVary } from './vary.js';
@@ -13,7 +13,8 @@ export interface TaggedBody {
 }
 
 export function tagged(body: string, type: string): TaggedBody {
-  return { body, type, etag: tagOf(body), compressed: new Map() };
+  const etag = tagOf(createHash('sha256').update(body).digest());
+  return { body, type, etag, compressed: new Map() };
 }
 
 /** Sends `tagged`, or status 304 if `if-none-match` has its tag. */
@@ -37,22 +38,22 @@ export async function sendTagged(
   return reply.header('content-encoding', coding).send(await bytes);
 }
 
-/** Like {@link sendTagged}, for a body that is sent once. */
-export function sendWithTag(
+/** Like {@link sendTagged}, for a body that is sent once and may be large: it is hashed in the thread pool. */
+export async function sendWithTag(
   request: FastifyRequest,
   reply: FastifyReply,
-  body: string,
+  body: Uint8Array,
   type: string,
-): FastifyReply {
-  if (isUnchanged(request, reply, tagOf(body))) return reply;
+): Promise<FastifyReply> {
+  const hash = Buffer.from(await webcrypto.subtle.digest('SHA-256', body));
+  if (isUnchanged(request, reply, tagOf(hash))) return reply;
   return reply.header('content-type', type).send(body);
 }
 
-/** The tag is a hash of `body`, so it changes exactly when the body does. */
-function tagOf(body: string): string {
-  const hash = createHash('sha256').update(body).digest('base64url').slice(0, 22);
+/** The tag of a body with this hash, so it changes exactly when the body does. */
+function tagOf(hash: Buffer): string {
   // Weak, because the same body is sent with different codings.
-  return `W/"${hash}"`;
+  return `W/"${hash.toString('base64url').slice(0, 22)}"`;
 }
 
 /** Sets the tag of the response; sends status 304 if `if-none-match` has it. */

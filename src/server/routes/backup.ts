@@ -15,7 +15,7 @@ export function backupHandlers({ backend, inFlight, keys }: Dependencies): Handl
       const database = databaseOf(request);
       reply.header('content-type', 'application/x-tar');
       if (request.method === 'HEAD') {
-        if (database !== undefined) await backend.describeDatabase(database);
+        if (database !== undefined) await backend.databaseJson(database);
         return reply.send();
       }
       const gone = new AbortController();

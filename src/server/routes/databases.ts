@@ -10,7 +10,7 @@ import type { Dependencies, Handlers } from './dependencies.js';
 export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies): Handlers {
   const { responseMs, writeMs } = timeouts;
   const writing = new FairLimiter({ total: 1, perCaller: 1 });
-  /** Many columns or databases take milliseconds to write: other requests run in between. */
+  /** Many databases take milliseconds to write: other requests run in between. */
   const write = (caller: string, value: unknown) =>
     writing.run(caller, async () => {
       await setImmediate();
@@ -41,7 +41,7 @@ export function databaseHandlers({ backend, webhooks, timeouts }: Dependencies):
       refuseFiltered(request, 'describe databases');
       const id = databaseOf(request);
       const { path: caller } = callerOf(request);
-      const describe = async () => await write(caller, await backend.describeDatabase(id, { caller }));
+      const describe = () => backend.databaseJson(id, { caller });
       const json = await withTimeout(request, responseMs, describe);
       reply.header('cache-control', 'private, no-cache');
       return sendWithTag(request, reply, json, JSON_TYPE);

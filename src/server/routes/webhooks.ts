@@ -12,7 +12,7 @@ export function webhookHandlers({ backend, webhooks }: Dependencies): Handlers {
     async listWebhooks(request) {
       const database = databaseOf(request);
       // Throws `database_not_found`, which an empty list would hide.
-      await backend.describeDatabase(database, { caller: callerOf(request).path });
+      await backend.databaseJson(database, { caller: callerOf(request).path });
       return { webhooks: await webhooks.list(database) };
     },
 

@@ -88,7 +88,11 @@ export class LocalStore implements RecordStore {
   }
 
   async describeDatabase(id: string): Promise<StoredDatabase> {
-    return parseJson(unwrap(await this.#native.describeDatabase(id)));
+    return parseJson(await this.databaseJson(id));
+  }
+
+  async databaseJson(id: string): Promise<Uint8Array> {
+    return unwrap(await this.#native.describeDatabase(id));
   }
 
   async databaseInfo(id: string): Promise<DatabaseInfo> {

@@ -145,6 +145,10 @@ export class PostgresStore implements RecordStore {
       .read(async (sql) => this.#catalog.describe(sql, await this.#catalog.find(sql, id)));
   }
 
+  async databaseJson(id: string): Promise<Uint8Array> {
+    return Buffer.from(JSON.stringify(await this.describeDatabase(id)));
+  }
+
   async databaseInfo(id: string): Promise<DatabaseInfo> {
     return await this.#limited.read(async (sql) => settingsOf(await this.#catalog.find(sql, id)));
   }
