@@ -1,15 +1,35 @@
 import { defineConfig } from 'vitest/config';
 
+/** Files that measure the memory or the event loop of their process: nothing else has run in it. */
+const ALONE = [
+  'test/backend/small-chunks-take-no-more-memory-than-their-bytes.test.ts',
+  'test/cli/hostile-files-are-imported-right-or-refused.test.ts',
+  'test/cli/parquet-of-other-writers-is-read-exactly-or-refused-by-name.test.ts',
+  'test/server/a-body-in-tiny-chunks-is-refused.test.ts',
+  'test/server/no-request-blocks-the-event-loop.test.ts',
+  'test/server/writes-that-wait-for-a-reembedding-leave-room.test.ts',
+];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/global-setup.mjs'],
-    // A process a file: native modules and worker pools do not share threads with other tests.
+    setupFiles: ['test/setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // A busy machine may take seconds for what is waited for.
     expect: { poll: { timeout: 20_000 } },
+    restoreMocks: true,
+    unstubEnvs: true,
+    unstubGlobals: true,
+    projects: [
+      // A process loads the modules once for all its files.
+      {
+        extends: true,
+        test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: ALONE, isolate: false },
+      },
+      { extends: true, test: { name: 'alone', include: ALONE } },
+    ],
   },
 });

@@ -252,14 +252,14 @@ test('keys, UUIDs and ids come back through every format, with vectors and witho
     const piped = new Command(['import', '-', '--database', 'piped', ...settings, ...data]);
     const [header, ...rows] = (await readFile(copy, 'utf8')).split(/\n(?=\d+,)/);
     const withoutKey = Array.from(
-      { length: 20_000 },
-      (_, at) => `${1_000 + at},,,${at},"${'x'.repeat(10)}",`,
+      { length: 600 },
+      (_, at) => `${1_000 + at},,,${at},,"${'x'.repeat(1_000)}"`,
     );
     piped.child.stdin.end([header, ...withoutKey, ...rows].join('\n'));
     expect(await piped.ended(), piped.stderr).toBe(0);
     const found = (await run('export', '--database', 'piped', ...data)).stdout.trimEnd().split('\n');
     expect(contentOf(`${found.slice(0, 600).join('\n')}\n`)).toEqual(contentOf(expected));
-    expect(found).toHaveLength(20_600);
+    expect(found).toHaveLength(1_200);
   }
 });
 

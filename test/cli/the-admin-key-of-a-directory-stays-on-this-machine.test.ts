@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { cosift, temporaryDirectory } from '../helpers/processes.js';
+import { cosift, launch, temporaryDirectory } from '../helpers/processes.js';
 
 const withKey = async (key: string) => {
   const data = path.join(await temporaryDirectory(), 'data');
@@ -93,7 +93,7 @@ async function breaks(sent: string): Promise<void> {
   const file = path.join(await temporaryDirectory(), 'records.ndjson');
   await writeFile(file, '{"data":{}}\n');
   const url = `http://127.0.0.1:${port}`;
-  const { code, stderr } = await cosift('import', file, '--database', 'fan', '--url', url, '--key', 'k');
+  const { code, stderr } = await launch('import', file, '--database', 'fan', '--url', url, '--key', 'k');
   expect(code, sent).toBe(1);
   expect(stderr, sent).toContain(
     `the service at http://127.0.0.1:${port} cannot be reached: the connection was closed before the response`,
