@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { join } from 'node:path';
 import { constants, createGzip } from 'node:zlib';
 import { afterEach, expect, test, vi } from 'vitest';
+import { onlyInFull } from '../helpers/full.js';
 import { Command, cosift, KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 
 vi.setConfig({ testTimeout: 300_000 });
@@ -86,7 +87,8 @@ test('an input that fails while the connection is lost fails the import', async 
   await command.waitFor('stderr', /the gzip data is damaged or cut off/);
 });
 
-test('an import whose server ends says what is stored, and the same command continues', async () => {
+test('an import whose server ends says what is stored, and the same command continues', async (context) => {
+  onlyInFull(context);
   const directory = await temporaryDirectory();
   const data = join(directory, 'data');
   const { url, command: server } = await serve(data);

@@ -1,9 +1,10 @@
 import { request } from 'node:http';
 import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
+import { inFull } from '../helpers/full.js';
 import { KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 
-const ROUNDS = 4;
+const ROUNDS = inFull(4, 1);
 const A_ROUND = 4_000;
 
 test('a server killed in the middle of an import has all that it said was committed', async () => {

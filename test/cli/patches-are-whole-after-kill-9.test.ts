@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import { inFull } from '../helpers/full.js';
 import { KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 
-const ROUNDS = 4;
+const ROUNDS = inFull(4, 1);
 const RECORDS = 8;
 
 const HEADERS = { 'x-api-key': KEY, 'content-type': 'application/json' };

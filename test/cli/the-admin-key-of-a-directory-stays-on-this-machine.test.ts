@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { inFull, onlyInFull } from '../helpers/full.js';
 import { cosift, launch, temporaryDirectory } from '../helpers/processes.js';
 
 const withKey = async (key: string) => {
@@ -67,7 +68,8 @@ test('a server that is not there is named with host, port and a hint', async () 
   await writeFile(file, '{"data":{}}\n');
   for (const command of [
     ['search', 'a tower', ...target],
-    ['import', file, ...target],
+    // Its attempts take 15 seconds.
+    ...inFull([['import', file, ...target]], []),
   ]) {
     const { code, stderr } = await cosift(...command);
     expect(code).toBe(1);
@@ -77,7 +79,8 @@ test('a server that is not there is named with host, port and a hint', async () 
 });
 
 // The attempts of one import take 15 seconds, so both imports run at the same time.
-test('an import whose connection breaks tells host, port and cause', async () => {
+test('an import whose connection breaks tells host, port and cause', async (context) => {
+  onlyInFull(context);
   await Promise.all(['{"type":"progress","lines":1,"committed":1}\n', '{"type":"progress","li'].map(breaks));
 });
 

@@ -12,10 +12,11 @@ import { HEALTHY } from '../helpers/doctor/healthy.js';
 import { makeDirectory } from '../helpers/doctor/make-directory.js';
 import { SeededRandom } from '../helpers/doctor/random.js';
 import { sql } from '../helpers/doctor/sql.js';
+import { inFull } from '../helpers/full.js';
 import { cosift, temporaryDirectory } from '../helpers/processes.js';
 
 /** Rounds of each kind. A round draws another damage of the kind, or another place. */
-const ROUNDS = Number(process.env.DOCTOR_ROUNDS ?? 2);
+const ROUNDS = Number(process.env.DOCTOR_ROUNDS ?? inFull(2, 1));
 
 let root: string;
 let sound: string;

@@ -58,3 +58,14 @@ export function describeContract(store: string, open: OpenBackend): void {
     describeClosing(open);
   });
 }
+
+/** The part of the contract that depends on the transactions of a store. */
+export function describeWrites(store: string, open: OpenBackend): void {
+  describe(`the writes of the contract on ${store}`, () => {
+    describePatchesSideBySide(open);
+    describeChanges(open);
+    describeReembedding(open);
+    describeDurability(open);
+    describeDatabases(open);
+  });
+}

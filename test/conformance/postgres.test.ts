@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
+import { inFull } from '../helpers/full.js';
 import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
-import { describeContract } from './contract.js';
+import { describeContract, describeWrites } from './contract.js';
 import { openOver } from './reopenable.js';
 
 describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${NO_SERVER})` : ''}`, () => {
@@ -19,5 +20,6 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     return { open: (limits) => new PostgresStore(new NodePostgres({ url, maxConnections: 8 }), limits) };
   });
 
-  describeContract('a PostgreSQL server', open);
+  // PGlite is the same store, and all of the contract runs on it.
+  inFull(describeContract, describeWrites)('a PostgreSQL server', open);
 });

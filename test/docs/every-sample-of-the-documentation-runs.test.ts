@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { inFull, onlyInFull } from '../helpers/full.js';
 import { root, writeCommands } from './installation.js';
 import { Scene } from './scene.js';
 import { type Page, pageOf } from './steps.js';
@@ -11,6 +12,14 @@ const directory = mkdtempSync(join(tmpdir(), 'cosift-samples-'));
 const commands = join(directory, 'commands');
 writeCommands(commands);
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** The pages of a first day. */
+const FIRST = [
+  'README.md',
+  'docs/tutorial/README.md',
+  'docs/how-to/write-records.md',
+  'docs/how-to/filter.md',
+];
 
 const names = ['README.md', 'CONTRIBUTING.md', 'models/README.md', 'bench/README.md']
   .concat(
@@ -28,7 +37,7 @@ for (const name of names) {
     continue;
   }
   pages.push(page);
-  if (page.steps.length > 0) {
+  if (page.steps.length > 0 && (FIRST.includes(name) || inFull(true, false))) {
     const own = join(directory, name.replaceAll('/', '-'));
     test(`${name} runs`, () => new Scene(page, own, commands).run(), 600_000);
   }
@@ -36,6 +45,8 @@ for (const name of names) {
     test(`${name}:${line}`, ({ skip }) => skip(notRun));
   }
 }
+
+test('the samples of the other pages run', onlyInFull);
 
 test('the programs in TypeScript have no type errors', () => {
   expect(typeErrorsOf(pages, join(directory, 'types'), commands)).toEqual([]);

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { inFull } from '../helpers/full.js';
 import { ALL_ZERO, issueKey, Raw, request, searchAndWrite, streamHead, untilGauges } from './raw.js';
 import { fan, Service } from './service.js';
 
-const CONNECTIONS = 10_000;
+const CONNECTIONS = inFull(10_000, 2_000);
 const AT_ONCE = 200;
 
 let service: Service;
@@ -48,7 +49,7 @@ const KINDS: Record<string, (key: string) => string> = {
     'NONSENSE\r\n\r\n',
 };
 
-test('10,000 hostile connections leave nothing in flight, and another key is served meanwhile', {
+test('thousands of hostile connections leave nothing in flight, and another key is served meanwhile', {
   timeout: 300_000,
 }, async () => {
   const other = await issueKey(service);

@@ -8,7 +8,8 @@ use cosift_engine::Limits;
 use serde_json::{Value, json};
 
 use crate::common::{
-    Known, Oracle, Random, Server, Vectors, examined, hits, random_data, random_filter,
+    Known, Oracle, Random, Ranking, Server, Vectors, examined, hits, in_full, random_data,
+    random_filter,
 };
 
 const DIMENSIONS: usize = 32;
@@ -86,22 +87,19 @@ fn bare(hit: &Value) -> Value {
 
 /// Checks everything except completeness: results are matches with their true score, in order, without duplicates.
 /// Returns the share of the exact page that was found.
-fn recall(found: &[Value], exact: &[Value], request: &Value) -> f64 {
-    let place: HashMap<u64, usize> = exact
-        .iter()
-        .enumerate()
-        .map(|(at, hit)| (hit["id"].as_u64().expect("an id"), at))
-        .collect();
+fn recall(found: &[Value], exact: &Ranking, request: &Value) -> f64 {
+    let places = exact.matches.iter().enumerate();
+    let place: HashMap<u64, usize> = places.map(|(at, (_, _, known))| (known.id, at)).collect();
     let mut last = None;
     for hit in found {
         let at = place.get(&hit["id"].as_u64().expect("an id"));
         let at = *at.unwrap_or_else(|| panic!("{hit} is no match of {request}"));
-        assert_eq!(bare(hit), exact[at], "{request}");
+        assert_eq!(bare(hit), exact.result(at), "{request}");
         assert!(last < Some(at), "in order, none twice: {request}");
         last = Some(at);
     }
     let limit = request["limit"].as_u64().expect("a limit") as usize;
-    let wanted = exact.len().min(limit);
+    let wanted = exact.matches.len().min(limit);
     let good = found
         .iter()
         .filter(|hit| place[&hit["id"].as_u64().expect("an id")] < wanted);
@@ -123,7 +121,7 @@ impl Filled {
             let page = self.server.search("db", &request, &query);
             let indexed = page["explain"]["approximate"]["indexed"].as_u64();
             if checked != Some(indexed) {
-                let exact = self.oracle.search(&request, &query);
+                let exact = self.oracle.ranking(&request, &query);
                 // Only the mean recall is checked: one search of thousands may end in a wrong cluster.
                 recall(&hits(&page), &exact, &request);
                 checked = Some(indexed);
@@ -182,7 +180,7 @@ impl Filled {
         if !request["forced_filter"].is_null() {
             known["filter"] = request["forced_filter"].clone();
         }
-        let rounds = 50;
+        let rounds = in_full(50, 25);
         let sum: f64 = (0..rounds)
             .map(|_| {
                 let query = self.vectors.draw(&mut self.random);
@@ -193,10 +191,10 @@ impl Filled {
                     "{request}: {}",
                     page["explain"]
                 );
-                recall(&hits(&page), &self.oracle.search(&known, &query), &request)
+                recall(&hits(&page), &self.oracle.ranking(&known, &query), &request)
             })
             .sum();
-        sum / f64::from(rounds)
+        sum / rounds as f64
     }
 }
 
@@ -226,7 +224,11 @@ fn and_only_matches_with_their_true_scores() {
         let request = request(json!({ "filter": filter, "limit": 10 }));
         let query = all.vectors.draw(&mut all.random);
         let page = all.server.search("db", &request, &query);
-        recall(&hits(&page), &all.oracle.search(&request, &query), &request);
+        recall(
+            &hits(&page),
+            &all.oracle.ranking(&request, &query),
+            &request,
+        );
     }
 
     // If few records pass the filter, the engine scans them, and the result is exact.
@@ -499,7 +501,7 @@ fn only_where_it_was_asked_for() {
         json!({ "not_used": "the database is small: a scan is faster" })
     );
     assert_eq!(
-        recall(&hits(&page), &oracle.search(&request, &query), &request),
+        recall(&hits(&page), &oracle.ranking(&request, &query), &request),
         1.0
     );
     let described = server.describe("db");

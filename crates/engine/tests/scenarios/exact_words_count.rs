@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 
 use crate::common::{
-    Known, Oracle, Random, Server, Vectors, assert_same, hits, random_data, random_filter,
+    Known, Oracle, Random, Server, Vectors, assert_same, hits, in_full, random_data, random_filter,
     stop_flag, time,
 };
 
@@ -164,7 +164,8 @@ fn with_codes_of_a_learned_basis_and_an_estimated_floor() {
     let vectors = Vectors::new(64, &mut random);
     let mut oracle = Oracle::default();
     server.put_known("db", &mut oracle, records(1, 34_000, &vectors, &mut random));
-    check(&server, &oracle, &vectors, &mut random, 60);
+    let rounds = in_full(60, 15);
+    check(&server, &oracle, &vectors, &mut random, rounds);
     let start = Instant::now();
     while server.describe("db")["lexical_records"] != json!(34_000) {
         assert!(
@@ -173,7 +174,7 @@ fn with_codes_of_a_learned_basis_and_an_estimated_floor() {
         );
         std::thread::yield_now();
     }
-    check(&server, &oracle, &vectors, &mut random, 60);
+    check(&server, &oracle, &vectors, &mut random, rounds);
     server.close();
 }
 
@@ -227,7 +228,7 @@ fn for_searches_of_different_weights_that_share_a_scan() {
     let vectors = Vectors::new(16, &mut random);
     let mut oracle = Oracle::default();
     server.put_known("db", &mut oracle, records(1, 9_000, &vectors, &mut random));
-    for _ in 0..8 {
+    for _ in 0..in_full(8, 2) {
         let searches: Vec<(Value, Vec<f32>)> = (0..40)
             .map(|_| (random_request(&mut random), vectors.draw(&mut random)))
             .collect();
@@ -238,8 +239,8 @@ fn for_searches_of_different_weights_that_share_a_scan() {
         for (pending, (request, query)) in pending.into_iter().zip(&searches) {
             let page: Value =
                 serde_json::from_slice(&pending.wait().expect("found").body).expect("JSON");
-            let mut expected = oracle.search(request, query);
-            expected.truncate(request["limit"].as_u64().expect("a limit") as usize);
+            let limit = request["limit"].as_u64().expect("a limit") as usize;
+            let expected = oracle.ranking(request, query).shown(limit);
             assert_same(&hits(&page), &expected, request);
         }
     }

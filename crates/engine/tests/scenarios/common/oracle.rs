@@ -172,6 +172,31 @@ fn blend(lexical: &Value) -> impl Fn(&Known, u32) -> u32 {
     }
 }
 
+/// The matches of a search in order: score, number of the best passage, record.
+pub(crate) struct Ranking<'a> {
+    variant: String,
+    with_passages: bool,
+    pub(crate) matches: Vec<(u32, usize, &'a Known)>,
+}
+
+impl Ranking<'_> {
+    /// The first `limit` matches, as pages show them.
+    pub(crate) fn shown(&self, limit: usize) -> Vec<Value> {
+        let first = 0..limit.min(self.matches.len());
+        first.map(|at| self.result(at)).collect()
+    }
+
+    /// The match at a place of the order, as pages show it.
+    pub(crate) fn result(&self, at: usize) -> Value {
+        let (score, passage, record) = self.matches[at];
+        let mut shown = record.shown(&self.variant, Some(score));
+        if self.with_passages && !record.later.is_empty() {
+            shown["passage"] = Known::place(passage);
+        }
+        shown
+    }
+}
+
 /// All records by id.
 #[derive(Clone, Default)]
 pub(crate) struct Oracle {
@@ -181,11 +206,16 @@ pub(crate) struct Oracle {
 impl Oracle {
     /// All matches of a search, in order, as pages show them.
     pub(crate) fn search(&self, request: &Value, vector: &[f32]) -> Vec<Value> {
-        let variant = request["variant"].as_str().unwrap_or("b");
+        self.ranking(request, vector).shown(usize::MAX)
+    }
+
+    /// All matches of a search, in order.
+    pub(crate) fn ranking(&self, request: &Value, vector: &[f32]) -> Ranking<'_> {
+        let variant = request["variant"].as_str().unwrap_or("b").to_owned();
         let threshold = request["threshold"].as_f64().unwrap_or(0.2);
         let query = unit(vector);
         let blended = blend(&request["lexical"]);
-        let mut found: Vec<(u32, usize, &Known)> = self
+        let mut matches: Vec<(u32, usize, &Known)> = self
             .records
             .values()
             .filter(|record| selected(record, request))
@@ -195,20 +225,15 @@ impl Oracle {
             })
             .filter(|&(score, ..)| f64::from(score) / 1e9 >= threshold)
             .collect();
-        found.sort_by(|a, b| {
+        matches.sort_by(|a, b| {
             b.0.cmp(&a.0)
-                .then_with(|| a.2.key(variant).cmp(&b.2.key(variant)))
+                .then_with(|| a.2.key(&variant).cmp(&b.2.key(&variant)))
         });
-        found
-            .into_iter()
-            .map(|(score, passage, record)| {
-                let mut shown = record.shown(variant, Some(score));
-                if request["passages"] == true && !record.later.is_empty() {
-                    shown["passage"] = Known::place(passage);
-                }
-                shown
-            })
-            .collect()
+        Ranking {
+            with_passages: request["passages"] == true,
+            variant,
+            matches,
+        }
     }
 
     /// All matches of a query, in order, as pages show them.
