@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 const page = readFileSync('ARCHITECTURE.md', 'utf8');
 
 test('every function of the two ways is defined in the file that the page names', () => {
-  const rows = [...page.matchAll(/^\| `([\w.]+)` \| `([^`]+)` \|/gm)];
+  const rows = [...page.matchAll(/^- `([\w.]+)`\s+\(`([^`]+)`\)/gm)];
   expect(rows.length).toBeGreaterThan(20);
   const missing = rows.filter(([, name = '', file = '']) => {
     const own = name.split('.').at(-1);
