@@ -1,6 +1,9 @@
 /** Options of a call that can be stopped. */
 export interface Stoppable {
-  /** Stops the call once it is aborted. Reading it may make it, which takes longer than some calls. */
+  /**
+   * Stops the call once it is aborted. It may be a getter that makes the signal, which costs more than a short call: read it
+   * only before a wait.
+   */
   readonly signal?: AbortSignal | undefined;
   /** Whether the call is stopped, where that is known without the signal. Default: as the signal says. */
   readonly isStopped?: boolean;

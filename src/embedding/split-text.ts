@@ -174,7 +174,7 @@ class Splitter {
     for (const line of this.#lines) {
       for (const unit of this.#units({ line, start: 0, end: line.value.length })) {
         this.#add(unit);
-        // Whoever sends a text must not keep the worker busy for longer than an allowed text does.
+        // A text with too many passages is refused: the rest of it is not split.
         if (this.#hasTooMany()) return this.#result();
       }
     }

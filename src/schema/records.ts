@@ -60,12 +60,12 @@ export const embeddedPassage = {
   },
 } as const;
 
-/** A record of an upsert. The engine parses and checks records, and this schema describes what it accepts. */
 const eiffelTower = {
   id: 1,
   data: { title: 'Eiffel Tower', country: 'France', height_m: 330, open: true },
 } as const;
 
+/** A record of an upsert. The engine parses and checks records, and this schema describes what it accepts. */
 export const newRecord = {
   type: 'object',
   description: 'A record to write. A stored record with the same id, UUID or key is replaced.',

@@ -60,8 +60,8 @@ export async function migrateDatabase(
 }
 
 /**
- * Lets a target with a feed of its own give no id again that the source gave: the last one is used by a record that is
- * deleted again. Returns whether that was necessary.
+ * Advances the next id of a target that keeps its own change feed to that of the source, so that no id is given twice:
+ * stores a record with the last id, and deletes it. Returns whether that was necessary.
  */
 async function keepIds(source: RecordStore, target: RecordStore, database: string): Promise<boolean> {
   const nextId = await source.nextId(database);

@@ -3,7 +3,7 @@ import { CosiftError } from '../../errors.js';
 import { type Changes, parseJson } from '../../schema/index.js';
 import type { Manifest } from '../../store/archive/index.js';
 
-/** Maximum distance of a position that a reader of the feed asks for. */
+/** A read of one change, which does not wait for it. */
 const ONE = { limit: 1, waitMs: 0 };
 
 /**

@@ -15,7 +15,7 @@ export class DataLock {
    * @throws {CosiftError} `data_locked` when another process has the directory open.
    */
   static take(directory: string): DataLock {
-    // A doctor that may repair holds the lock, and does nothing until it is asked to examine a database.
+    // The engine locks a directory for a doctor that may repair. Nothing else is done with this one.
     return new DataLock(unwrap(native().openDoctor(directory, true)));
   }
 

@@ -266,7 +266,7 @@ export class PostgresStore implements RecordStore {
     return this.#reembedder.commit(id, batch, embedded);
   }
 
-  /** Nothing of the switch can be done before. */
+  /** Does nothing: PostgreSQL reads no index files before a switch. */
   async warmReembedding(_id: string): Promise<void> {}
 
   holdWriters(id: string): Promise<() => Promise<void>> {

@@ -49,7 +49,7 @@ export class WriterHold {
   async isHeld(sql: Sql, entry: LockedEntry): Promise<boolean> {
     if (entry.held_by === null || entry.held_by === this.#owner) return false;
     if ((entry.held_until ?? 0) > entry.clock) return true;
-    // That of a process that ended before its switch.
+    // The holder ended before its switch.
     await this.clear(sql, entry);
     return false;
   }
