@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Filter, LIMITS } from '../../src/schema/index.js';
 import { PostgresStore } from '../../src/store/postgres/index.js';
-import type { Sql, SqlDatabase } from '../../src/store/postgres/sql.js';
+import { countedDatabase } from '../helpers/postgres/counted-database.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
 
 const RECORDS = 16;
@@ -10,20 +10,7 @@ const LENGTH = 600_000;
 test('searches for words, exports, changes and deletions read long records a few at a time', async () => {
   const pglite = await PGliteDatabase.open();
   const lengths: number[] = [];
-  const counted = (sql: Sql): Sql => ({
-    run: async <Row>(text: string, values = [] as never) => {
-      const rows = await sql.run<Row>(text, values);
-      lengths.push(JSON.stringify(rows).length);
-      return rows;
-    },
-  });
-  const database: SqlDatabase = {
-    isConcurrent: pglite.isConcurrent,
-    read: (work, signal) => pglite.read((sql) => work(counted(sql)), signal),
-    write: (work, signal) => pglite.write((sql) => work(counted(sql)), signal),
-    listen: (channel, onMessage) => pglite.listen(channel, onMessage),
-    close: () => pglite.close(),
-  };
+  const database = countedDatabase(pglite, lengths);
   try {
     const store = new PostgresStore(database, LIMITS);
     await store.load();

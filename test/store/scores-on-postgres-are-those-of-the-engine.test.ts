@@ -193,7 +193,7 @@ describe('searches of hostile data (seed 20261122)', { timeout: 180_000 }, () =>
     });
     const servers = new Servers(database, undefined);
     const catalog = new Catalog(LIMITS, servers);
-    return new Searcher(new RecordReader(servers, catalog), catalog, margin);
+    return new Searcher(new RecordReader(servers, catalog), catalog, LIMITS.page_bytes, margin);
   };
 
   test.each(requests)('%s: the same with disturbed scores', async (_, request) => {

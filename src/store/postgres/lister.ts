@@ -5,8 +5,9 @@ import type { StorePage, StoreQueryRequest } from '../record-store.js';
 import type { Catalog, ReadEntry } from './catalog.js';
 import { countMatches, countVisible, whereSql } from './counts.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
+import { type PageContent, type PageRow, pageRow, pageRows } from './page-rows.js';
 import type { RecordReader } from './record-reader.js';
-import { nativeRow, type RecordRow, ROW, rowsOf, VECTORS } from './rows.js';
+import { nativeRow, rowsOf } from './rows.js';
 import { type Sql, Values } from './sql.js';
 import { recordsOf } from './tables.js';
 import { encodeText } from './text.js';
@@ -49,17 +50,20 @@ type Kind = (typeof KINDS)[number];
 export class Lister {
   readonly #reader: RecordReader;
   readonly #catalog: Catalog;
+  readonly #maxBytes: number;
 
-  constructor(reader: RecordReader, catalog: Catalog) {
+  /** `maxBytes` are those of the records of a page. */
+  constructor(reader: RecordReader, catalog: Catalog, maxBytes: number) {
     this.#reader = reader;
     this.#catalog = catalog;
+    this.#maxBytes = maxBytes;
   }
 
   async query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {
     const start = performance.now();
     const work = async (sql: Sql, entry: ReadEntry) => {
       const query = unwrap(this.#catalog.rulesOf(entry).query(engineRequest(request)));
-      return await pageOf(sql, entry, request, query);
+      return await pageOf(sql, entry, request, query, this.#maxBytes);
     };
     const body = await this.#reader.read(id, work, signal);
     return { body, searchMs: performance.now() - start };
@@ -71,6 +75,7 @@ async function pageOf(
   entry: ReadEntry,
   request: StoreQueryRequest,
   query: NativeQuery,
+  maxBytes: number,
 ): Promise<Uint8Array> {
   const began = performance.now();
   const plan = JSON.parse(query.plan()) as QueryPlan;
@@ -86,7 +91,14 @@ async function pageOf(
     const named = await rowsOf(sql, table, references);
     position = JSON.parse(unwrap(query.start(named.map(nativeRow)))) as Position | null;
   }
-  const rows: RecordRow[] = [];
+  const content: PageContent = {
+    maxBytes,
+    // The cursor of an order by a column names the values of the records after the page.
+    following: plan.sort.by === 'column' ? plan.fetch - request.limit - 1 : 0,
+    vectors: plan.map,
+    mapColumns: request.map?.columns,
+  };
+  const rows: PageRow[] = [];
   for (const part of partsAfter(position, plan.sort)) {
     if (rows.length >= plan.fetch) break;
     const values = new Values();
@@ -94,8 +106,8 @@ async function pageOf(
     const conditions = restrictionSql(restriction, values);
     if (plan.map) conditions.push('exact IS NOT NULL');
     if (position !== null) conditions.push(afterSql(position, part, order, id, values));
-    const read = await sql.run<RecordRow>(
-      `SELECT ${ROW}${plan.map ? `, ${VECTORS}` : ''} FROM ${table} ${whereSql(conditions)}
+    const read = await sql.run<PageRow>(
+      `SELECT ${pageRow(content)} FROM ${table} ${whereSql(conditions)}
       ORDER BY ${[...order.terms, `${id.column} ASC`].join(', ')}
       LIMIT ${values.bind(plan.fetch - rows.length)}::integer`,
       values.list,
@@ -108,7 +120,7 @@ async function pageOf(
     plan.total || plan.facets || plan.explain ? await countMatches({ sql, table, where, facets }) : 0;
   return unwrap(
     await query.page({
-      rows: rows.map(nativeRow),
+      rows: (await pageRows(sql, table, rows, content)).map(nativeRow),
       total: plan.total ? total : undefined,
       facets: facets && unwrap(facets.counter.finish()),
       records: plan.explain ? await countVisible(sql, table, forced_filter) : 0,

@@ -1,19 +1,20 @@
 import type { Match } from './match-order.js';
-import { type RecordRow, ROW, VECTORS } from './rows.js';
+import { type PageContent, type PageRow, pageRow, pageRows } from './page-rows.js';
+import type { RecordRow, RowVectors } from './rows.js';
 import { arrayOf, type Sql } from './sql.js';
 
 /** Reads the rows of matches. */
 export class MatchRows {
   readonly #sql: Sql;
   readonly #table: string;
-  readonly #columns: string;
+  readonly #content: PageContent;
   /** The rows that are being read before all matches are known. */
-  #likely: Promise<RecordRow[]> | undefined;
+  #likely: Promise<PageRow[]> | undefined;
 
-  constructor(sql: Sql, table: string, withVectors: boolean) {
+  constructor(sql: Sql, table: string, content: PageContent) {
     this.#sql = sql;
     this.#table = table;
-    this.#columns = withVectors ? `${ROW}, ${VECTORS}` : ROW;
+    this.#content = content;
   }
 
   /** Begins to read the rows of likely matches, while the matches are found. Only the first call has an effect. */
@@ -25,21 +26,22 @@ export class MatchRows {
   }
 
   /** The rows of matches, in their order. */
-  async of(matches: readonly Match[]): Promise<RecordRow[]> {
+  async of(matches: readonly Match[]): Promise<(RecordRow & RowVectors)[]> {
     if (matches.length === 0) return [];
-    const byId = new Map<number, RecordRow>();
-    const add = (rows: readonly RecordRow[]) => {
+    const byId = new Map<number, PageRow>();
+    const add = (rows: readonly PageRow[]) => {
       for (const row of rows) byId.set(row.id, row);
     };
     if (this.#likely !== undefined) add(await this.#likely);
     const missing = matches.flatMap(({ id }) => (byId.has(id) ? [] : id));
     if (missing.length > 0) add(await this.#read(missing));
-    return matches.map(({ id }) => byId.get(id) as RecordRow);
+    const rows = matches.map(({ id }) => byId.get(id) as PageRow);
+    return await pageRows(this.#sql, this.#table, rows, this.#content);
   }
 
-  async #read(ids: readonly number[]): Promise<RecordRow[]> {
-    return await this.#sql.run<RecordRow>(
-      `SELECT ${this.#columns} FROM ${this.#table} WHERE id = ANY($1::bigint[])`,
+  async #read(ids: readonly number[]): Promise<PageRow[]> {
+    return await this.#sql.run<PageRow>(
+      `SELECT ${pageRow(this.#content)} FROM ${this.#table} WHERE id = ANY($1::bigint[])`,
       [arrayOf(ids)],
     );
   }

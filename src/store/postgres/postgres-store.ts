@@ -101,8 +101,8 @@ export class PostgresStore implements RecordStore {
     const hold = new WriterHold(servers);
     this.#writer = new Writer(servers, this.#catalog, hold, keepChangesMs);
     const reader = new RecordReader(servers, this.#catalog, replica);
-    this.#searcher = new Searcher(reader, this.#catalog);
-    this.#lister = new Lister(reader, this.#catalog);
+    this.#searcher = new Searcher(reader, this.#catalog, limits.page_bytes);
+    this.#lister = new Lister(reader, this.#catalog, limits.page_bytes);
     this.#feed = new FeedReader(servers, this.#catalog, keepChangesMs);
     this.#exporter = new Exporter(servers, this.#catalog);
     // What is stored may be from a time when the limits were higher.

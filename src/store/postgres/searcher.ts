@@ -43,12 +43,17 @@ interface SearchPlan {
 export class Searcher {
   readonly #reader: RecordReader;
   readonly #catalog: Catalog;
+  readonly #maxBytes: number;
   readonly #marginOf: (dimensions: number) => number;
 
-  /** `margin` is the largest error of a score in single precision, by the number of dimensions. */
-  constructor(reader: RecordReader, catalog: Catalog, margin = marginOf) {
+  /**
+   * `maxBytes` are those of the records of a page. `margin` is the largest error of a score in single precision, by the
+   * number of dimensions.
+   */
+  constructor(reader: RecordReader, catalog: Catalog, maxBytes: number, margin = marginOf) {
     this.#reader = reader;
     this.#catalog = catalog;
+    this.#maxBytes = maxBytes;
     this.#marginOf = margin;
   }
 
@@ -63,7 +68,7 @@ export class Searcher {
       const rules = this.#catalog.rulesOf(entry);
       const search = unwrap(rules.search(engineRequest(request), new Float64Array(vector)));
       const margin = this.#marginOf(settingsOf(entry).dimensions);
-      return await new Search(sql, entry, request, search, margin).page();
+      return await new Search(sql, entry, request, search, { margin, maxBytes: this.#maxBytes }).page();
     };
     const body = await this.#reader.read(id, work, signal);
     return { body, searchMs: performance.now() - start };
@@ -86,7 +91,13 @@ class Search {
   readonly #rows: MatchRows;
   readonly #scan: MatchScan;
 
-  constructor(sql: Sql, entry: ReadEntry, request: StoreSearchRequest, search: NativeSearch, margin: number) {
+  constructor(
+    sql: Sql,
+    entry: ReadEntry,
+    request: StoreSearchRequest,
+    search: NativeSearch,
+    { margin, maxBytes }: { margin: number; maxBytes: number },
+  ) {
     const tables = tablesOf(entry);
     this.#sql = sql;
     this.#table = tables.records;
@@ -105,7 +116,12 @@ class Search {
     const kinds = entry.has_passages ? [false, true] : [false];
     this.#sources = kinds.map((isOfPassages) => new VectorSource(common, isOfPassages));
     const { map, passages, lexical, explain } = this.#plan;
-    this.#rows = new MatchRows(sql, tables.records, map || passages || (lexical && explain));
+    this.#rows = new MatchRows(sql, tables.records, {
+      maxBytes,
+      following: 0,
+      vectors: map || passages || (lexical && explain),
+      mapColumns: request.map?.columns,
+    });
     this.#scan = new MatchScan({
       sources: this.#sources,
       order,

@@ -2,7 +2,7 @@ import { type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
 import { arrayOf, type Sql } from './sql.js';
 
 /** Bytes of a record that is read together with many others. */
-const SHORT_BYTES = 16_384;
+export const SHORT_BYTES = 16_384;
 /** Bytes of records that are in memory at a time, besides those of one record. */
 const PART_BYTES = 2 << 20;
 
