@@ -93,6 +93,8 @@ describe.runIf(URL !== undefined)('Citus', () => {
         await store.deleteRecords('db', { ids: [3] });
         const filter = { rules: [{ column: 'at', operator: 'greater_than', value: 90 }] } as never;
         expect(await store.deleteRecords('db', { filter })).toBeGreaterThan(0);
+        await put('db', [{ id: 150, data: { text: 'long '.repeat(4_000) }, vector: [1, 0] }]);
+        await put('db', [{ id: 150, data: { text: 'short' }, vector: [1, 0] }]);
         const text = Buffer.from(
           '{"records":[{"id":1,"data":{"text":"long"}},{"id":2,"data":{"text":"b"}}]}',
         );

@@ -141,6 +141,8 @@ const useAll = async () => {
   await put('all', texts.slice(30));
   await put('all', texts);
   await put('all', [{ id: 1, data: { text: 'other' } }]);
+  await put('db', [{ id: 1_000, data: { text: 'long '.repeat(4_000) }, vector: [1, 0] }]);
+  await put('db', [{ id: 1_000, data: { text: 'short' }, vector: [1, 0] }]);
   for (const table of ['records_3_1 USING hnsw (emb', 'passages_3_1 USING hnsw (passage_emb']) {
     await pglite.write((sql) => sql.run(`CREATE INDEX ON cosift.${table} vector_ip_ops)`));
   }
@@ -249,6 +251,10 @@ const JOINS = [
   /unnest\([^)]*\)\s+(?:WITH ORDINALITY )?AS t \([^)]*\)\s+JOIN cosift\.records_\w+ AS r ON r\.id = t\.id AND/,
   /unnest\([^)]*\)\s+AS t \([^)]*\)\s+JOIN cosift\.passages_\w+ AS p ON p\.record = t\.record AND/,
   /^UPDATE cosift\.records_\w+ AS r SET [\s\S]* FROM unnest\([^)]*\) AS t \([^)]*\) WHERE r\.id = t\.id$/,
+  // The values of a record are where the record is.
+  /cosift\.records_\w+ CROSS JOIN jsonb_each\(cells\) AS t \(name, value\)/,
+  // The data of the record of a change: both tables are in the same places.
+  /\(SELECT data FROM cosift\.records_\w+ AS r WHERE r\.id = t\.id\)/,
   // The switch of a model: both tables are in the same places.
   /WHERE NOT EXISTS \(SELECT 1 FROM cosift\.records_\w+ AS (\w) WHERE \1\.id = \w\.(?:id|record)\)/,
 ];

@@ -9,7 +9,7 @@ import { CLOCK } from './clock.js';
 import type { Group } from './groups.js';
 import { hasHnswIndex } from './hnsw-index.js';
 import type { Servers } from './servers.js';
-import { arrayOf, type Sql } from './sql.js';
+import { arrayOf, type Sql, type SqlValue } from './sql.js';
 import {
   changesOf,
   makeAndUse,
@@ -308,6 +308,21 @@ export class Catalog {
         nulls = c.nulls + excluded.nulls`,
       [id, arrayOf(changes.map(({ name }) => encodeText(name))), ...counts],
     );
+  }
+
+  /** Subtracts the values of stored records that are in both arrays of ids. */
+  async uncountColumns(sql: Sql, entry: CatalogEntry, some: SqlValue, others: SqlValue): Promise<void> {
+    const counts = TYPES.map((type) => `count(*) FILTER (WHERE jsonb_typeof(value) = '${type}') AS ${type}`);
+    const columns = await sql.run<{ name: string } & Record<(typeof TYPES)[number], number>>(
+      `SELECT name, ${counts.join(', ')} FROM ${recordsOf(entry)} CROSS JOIN jsonb_each(cells) AS t (name, value)
+      WHERE id = ANY($1::bigint[]) AND id = ANY($2::bigint[]) GROUP BY name`,
+      [some, others],
+    );
+    const changes = columns.map(({ name, ...column }) => ({
+      name: decodeText(name),
+      counts: TYPES.map((type) => -column[type]),
+    }));
+    await this.countColumns(sql, entry, changes);
   }
 
   /** The number of the type `vector`. */

@@ -1,6 +1,6 @@
-import type { RecordRow, RowVectors } from './rows.js';
+import { type RecordRow, type RowVectors, SHORT_BYTES } from './rows.js';
 import type { Sql } from './sql.js';
-import { SHORT_BYTES, wholeRows } from './whole-rows.js';
+import { wholeRows } from './whole-rows.js';
 
 /** What a page shows of its records. */
 export interface PageContent {

@@ -53,18 +53,38 @@ const VECTORS_OF = {
     'CASE WHEN key IS NULL THEN exact END AS exact, CASE WHEN key IS NULL THEN passages END AS passages',
 };
 
+/** Bytes of a record that is read together with many others. */
+export const SHORT_BYTES = 16_384;
+
+/** Stands for the data of a record that is not read. No record has this data, because data is stored without spaces. */
+export const NOT_READ = '{ }';
+
+/** Of which records the data is read: all, those that are short, or none. */
+export type DataOf = 'all' | 'short' | 'none';
+
 /** The stored records of identities. Each of them is returned once. */
 export async function rowsOf(
   sql: Sql,
   table: string,
   references: readonly Reference[],
+  dataOf: DataOf = 'all',
   vectors: VectorsOf = null,
 ): Promise<StoredRow[]> {
   if (references.length === 0) return [];
   const ids = references.flatMap((reference) => ('id' in reference ? [reference.id] : []));
   const uuids = references.flatMap((reference) => ('uuid' in reference ? [reference.uuid] : []));
+  const columns = ['id, uuid, key, created, changed, synced, hash', dataColumn(dataOf, vectors)];
+  if (vectors !== null) columns.push(VECTORS_OF[vectors]);
   return await sql.run<StoredRow>(
-    `SELECT ${ROW}, hash${vectors === null ? '' : `, ${VECTORS_OF[vectors]}`} FROM ${table} WHERE id = ANY($1::bigint[]) OR uuid = ANY($2::uuid[])`,
+    `SELECT ${columns.join(', ')} FROM ${table} WHERE id = ANY($1::bigint[]) OR uuid = ANY($2::uuid[])`,
     [arrayOf(ids), arrayOf(uuids)],
   );
+}
+
+function dataColumn(dataOf: DataOf, vectors: VectorsOf): string {
+  if (dataOf === 'all') return 'data';
+  if (dataOf === 'none') return `'${NOT_READ}' AS data`;
+  // The data is stored again where the vectors are.
+  const isStoredAgain = vectors === 'keyless' ? ' OR key IS NULL' : '';
+  return `CASE WHEN octet_length(data) <= ${SHORT_BYTES}${isStoredAgain} THEN data ELSE '${NOT_READ}' END AS data`;
 }

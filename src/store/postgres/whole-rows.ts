@@ -1,8 +1,6 @@
-import { type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
+import { type RecordRow, ROW, type RowVectors, SHORT_BYTES, VECTORS } from './rows.js';
 import { arrayOf, type Sql } from './sql.js';
 
-/** Bytes of a record that is read together with many others. */
-export const SHORT_BYTES = 16_384;
 /** Bytes of records that are in memory at a time, besides those of one record. */
 const PART_BYTES = 2 << 20;
 

@@ -5,7 +5,7 @@ import type { CommitResult, EmbeddedVectors, PreparedRecords, StoreDeleteRequest
 import type { Catalog, CatalogEntry, LockedEntry } from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
 import { lastExpired } from './retention.js';
-import { nativeRow, type RecordRow, type Reference, rowsOf, type VectorsOf } from './rows.js';
+import { NOT_READ, nativeRow, type RecordRow, type Reference, rowsOf, type VectorsOf } from './rows.js';
 import type { Servers } from './servers.js';
 import { arrayOf, type Sql, type SqlValue, Values } from './sql.js';
 import { changesOf, recordsOf, tablesOf } from './tables.js';
@@ -127,8 +127,9 @@ export class Writer {
       const entry = await this.#catalog.find(sql, id);
       const rules = this.#catalog.rulesOf(entry);
       const prepared = await prepare(rules);
-      const { identities } = needsOf(rules, prepared);
-      const stored = await rowsOf(sql, recordsOf(entry), identities);
+      const { identities, vectors } = needsOf(rules, prepared);
+      // Only a patch needs the data of its record, and all vectors.
+      const stored = await rowsOf(sql, recordsOf(entry), identities, vectors === 'all' ? 'all' : 'none');
       unwrap(await rules.findTexts(prepared, stored.map(nativeRow)));
       return prepared as PreparedRecords;
     });
@@ -143,7 +144,9 @@ export class Writer {
   ): Promise<CommitResult> {
     const rules = this.#catalog.rulesOf(entry);
     const { identities, vectors } = needsOf(rules, prepared);
-    const stored = await rowsOf(sql, recordsOf(entry), identities, vectors);
+    const dataOf = vectors === 'all' ? 'all' : 'short';
+    const stored = await rowsOf(sql, recordsOf(entry), identities, dataOf, vectors);
+    const long = stored.filter(({ data }) => data === NOT_READ).map(({ id }) => id);
     const names = await this.#catalog.columnNames(sql, entry);
     const commit = {
       nextId: entry.next_id,
@@ -154,12 +157,14 @@ export class Writer {
     const { committed, puts, changes, touches, columns, nextId } = unwrap(
       await rules.stage(prepared, stored.map(nativeRow), embedded, commit),
     );
+    if (long.length > 0) await this.#catalog.uncountColumns(sql, entry, arrayOf(long), puts.ids);
+    // Changes keep the data that is stored before the records are put.
+    await insertChanges(sql, entry, changes, entry.position, entry.now, long.length > 0);
     await putRecords(sql, entry, puts);
     await touchRecords(sql, recordsOf(entry), touches);
     await this.#catalog.countColumns(sql, entry, columns);
     const hasPassages = puts.vectors.scanned.count > 0;
     if (changes.count === 0 && identities.length === 0) return committed as CommitResult;
-    await insertChanges(sql, entry, changes, entry.position, entry.now);
     const position = entry.position + changes.count;
     await this.#finish(sql, entry, position, { nextId, records: changes.created, hasPassages });
     return committed as CommitResult;
@@ -252,18 +257,21 @@ async function touchRecords(
   );
 }
 
-/** Writes changes after a position. */
+/** Writes changes after a position. With `readsData`, the data of a change may be {@link NOT_READ}. */
 async function insertChanges(
   sql: Sql,
   entry: CatalogEntry,
   { count, kinds, ids, uuids, keys, at, before }: Changes,
   position: number,
   now: number,
+  readsData = false,
 ): Promise<void> {
   if (count === 0) return;
+  const data = `CASE WHEN before = '${NOT_READ}' THEN (SELECT data FROM ${recordsOf(entry)} AS r WHERE r.id = t.id)
+    ELSE before END`;
   await sql.run(
     `INSERT INTO ${changesOf(entry)} (position, kind, id, uuid, key, at, written, before)
-    SELECT $1::bigint + place, kind, t.id, uuid, key, at, $2::bigint, before
+    SELECT $1::bigint + place, kind, t.id, uuid, key, at, $2::bigint, ${readsData ? data : 'before'}
     FROM unnest($3::smallint[], $4::bigint[], $5::uuid[], $6::bytea[], $7::bigint[], $8::text[])
       WITH ORDINALITY AS t (kind, id, uuid, key, at, before, place)
       CROSS JOIN ${entry.group.databases} AS d WHERE d.id = $9::text`,
