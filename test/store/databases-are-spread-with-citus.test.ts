@@ -6,7 +6,7 @@ import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 
 /** The tables and functions of Citus with their columns and parameters. They take notes, and refuse what Citus does. */
 const CITUS = `CREATE TABLE calls (place serial, call text);
-  CREATE TABLE pg_dist_partition (logicalrelid regclass, colocationid integer);
+  CREATE TABLE pg_dist_partition (logicalrelid regclass, colocationid integer, is_known boolean);
   CREATE TABLE pg_dist_shard (logicalrelid regclass, shardid bigint);
   CREATE TABLE pg_dist_placement (shardid bigint, groupid integer);
   CREATE TABLE pg_dist_node (groupid integer, nodename text, nodeport integer, answers boolean DEFAULT true);
@@ -27,7 +27,8 @@ const CITUS = `CREATE TABLE calls (place serial, call text);
       END IF;
       INSERT INTO calls (call) SELECT concat_ws(' ', split_part(table_name::text, '.', -1), 'by',
         coalesce(distribution_column, 'nothing'), 'with', colocate_with);
-      INSERT INTO pg_dist_partition VALUES (table_name, coalesce(other.colocationid, table_name::oid::integer));
+      INSERT INTO pg_dist_partition VALUES (table_name, coalesce(other.colocationid, table_name::oid::integer),
+        current_setting('citus.enable_metadata_sync', true) IS DISTINCT FROM 'off');
       INSERT INTO pg_dist_shard VALUES (table_name, table_name::oid);
       INSERT INTO pg_dist_placement VALUES (table_name::oid, (SELECT count(*) FROM pg_dist_partition) % 2);
     END
@@ -151,6 +152,8 @@ describe.skipIf(NO_SERVER !== undefined)(`tables on Citus${NO_SERVER ? ` (${NO_S
     const { url, run } = await databaseOf();
     await run(`${CITUS} ALTER DATABASE ${new URL(url).pathname.slice(1)} SET citus.shard_count = 4`);
     const store = await open(url);
+    await store.createDatabase('before', SETTINGS);
+    await run('CREATE TABLE before AS SELECT * FROM pg_dist_partition');
     await run("UPDATE pg_dist_node SET answers = false WHERE nodename = 'one'");
     const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
     const outcomes = await Promise.allSettled(ids.map((id) => store.createDatabase(id, SETTINGS)));
@@ -158,10 +161,16 @@ describe.skipIf(NO_SERVER !== undefined)(`tables on Citus${NO_SERVER ? ` (${NO_S
     const hosts = await run(
       `SELECT DISTINCT nodename FROM cosift.names
         JOIN pg_dist_shard ON logicalrelid = ('cosift.databases_' || number % 4)::regclass
-        JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid)`,
+        JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid) WHERE id <> 'before'`,
     );
     expect(hosts).toBe('other');
-    expect((await store.listDatabases()).map(({ id }) => id)).toEqual(created);
+    expect((await store.listDatabases()).map(({ id }) => id)).toEqual([...created, 'before'].sort());
+    // While all workers answer, all are told of new tables; otherwise only the worker that has them.
+    const known = 'SELECT string_agg(DISTINCT is_known::text, $$ $$) FROM';
+    expect(await run(`${known} before`)).toBe('true');
+    expect(
+      await run(`${known} pg_dist_partition WHERE logicalrelid NOT IN (SELECT logicalrelid FROM before)`),
+    ).toBe('false');
     const failed = outcomes.filter(({ status }) => status === 'rejected');
     expect(failed.length).toBeGreaterThan(0);
     expect(failed.length).toBeLessThan(ids.length);
@@ -170,6 +179,7 @@ describe.skipIf(NO_SERVER !== undefined)(`tables on Citus${NO_SERVER ? ` (${NO_S
     }
     await run('UPDATE pg_dist_node SET answers = true');
     for (const id of ids) await store.createDatabase(id, SETTINGS);
+    expect(await run(`${known} pg_dist_partition`)).toBe('false true');
     await store.close();
   }, 60_000);
 

@@ -11,8 +11,8 @@ export async function groupCount(sql: Sql): Promise<number> {
 }
 
 /**
- * Makes Citus tell no worker of the tables that the rest of a transaction makes or changes, besides the worker that has them.
- * Otherwise it could not be done while any worker does not answer.
+ * Makes Citus tell no worker of the tables that the rest of a transaction makes, besides the worker that has them. Otherwise
+ * they could not be made while any worker does not answer. An administrator tells the workers of them later.
  */
 export async function tellNoOthers(sql: Sql): Promise<void> {
   await sql.run("SELECT set_config('citus.enable_metadata_sync', 'off', true)");
@@ -47,7 +47,6 @@ export async function placeTables(sql: Sql, tables: readonly string[], { databas
   );
   // The store is older than Citus in its database.
   if (placed === undefined) return;
-  await tellNoOthers(sql);
   for (const table of tables) await place(sql, table, databases);
 }
 

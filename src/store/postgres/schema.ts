@@ -1,6 +1,6 @@
 import { sleep } from '../../async/sleep.js';
 import { CosiftError } from '../../errors.js';
-import { groupCount, placeGroup, tellNoOthers } from './distribution.js';
+import { groupCount, placeGroup } from './distribution.js';
 import { type Group, Groups } from './groups.js';
 import type { Sql, SqlDatabase } from './sql.js';
 
@@ -134,7 +134,6 @@ async function migrateOnce(database: SqlDatabase): Promise<void> {
     const current = await stateOf(sql);
     const count = current?.groups ?? (await groupCount(sql));
     const groups = new Groups(count);
-    await tellNoOthers(sql);
     for (const { shared, ofGroup } of MIGRATIONS.slice(current ? current.version + 1 - FIRST_VERSION : 0)) {
       for (const statement of [...shared, ...groups.all.flatMap(ofGroup)]) await sql.run(statement);
     }

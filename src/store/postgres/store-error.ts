@@ -4,7 +4,16 @@ import { CosiftError, type ErrorCode } from '../../errors.js';
 /** Serialisation failure, deadlock: the transaction had no effect and may be repeated. */
 const CONFLICTS = new Set(['40001', '40P01']);
 /** The server shuts down, starts, or has become a standby; or a worker of Citus does, which has no state of its own. */
-const FAILOVER = new Set(['57P01', '57P02', '57P03', '25006', '08006', '08003', '08001', 'XX000']);
+export const FAILOVER: ReadonlySet<string> = new Set([
+  '57P01',
+  '57P02',
+  '57P03',
+  '25006',
+  '08006',
+  '08003',
+  '08001',
+  'XX000',
+]);
 
 const PROGRAM_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError];
 

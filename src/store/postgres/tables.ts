@@ -1,14 +1,17 @@
 import { CosiftError, isCode } from '../../errors.js';
-import { placeTables } from './distribution.js';
+import { placeTables, tellNoOthers } from './distribution.js';
 import type { Group, Groups } from './groups.js';
 import { LimitedDatabase } from './limited-database.js';
 import { changeTable, type RecordTables, recordTables } from './schema.js';
 import type { Servers } from './servers.js';
 import type { Sql, SqlDatabase } from './sql.js';
+import { FAILOVER } from './store-error.js';
 
 /** The states of PostgreSQL for a table that is missing, and for one that exists. */
 const MISSING = '42P01';
 const EXISTS = ['42P07', '23505'];
+/** The state of PostgreSQL for a statement that took too long. */
+const TIMED_OUT = '57014';
 /** Milliseconds that the removal of a table may take: Citus waits for every worker. */
 const LIMIT_MS = 2_000;
 /** Attempts to make tables and to take them into use. */
@@ -53,10 +56,14 @@ export async function makeAndUse<T>(
   make: (sql: Sql) => Promise<MadeTables>,
   use: (sql: Sql, made: MadeTables) => Promise<T>,
 ): Promise<T> {
+  let tellsAll = true;
   for (let attempt = 1; ; attempt++) {
     let made: MadeTables | undefined;
     try {
-      const tables = await database.write(make);
+      const tables = await database.write(async (sql) => {
+        if (!tellsAll) await tellNoOthers(sql);
+        return await make(sql);
+      });
       made = tables;
       return await database.write(async (sql) => {
         await keepTables(sql, tables);
@@ -67,7 +74,10 @@ export async function makeAndUse<T>(
       // told yet that they are there.
       const state = error instanceof CosiftError ? String(error.fields.postgres) : '';
       const wereQuicker = state === MISSING || (made === undefined && EXISTS.includes(state));
-      if (!wereQuicker || attempt === MAX_ATTEMPTS) throw error;
+      // A worker of Citus does not answer: the tables may be of another one.
+      const isSilent = made === undefined && tellsAll && (FAILOVER.has(state) || state === TIMED_OUT);
+      if (isSilent) tellsAll = false;
+      if (!(wereQuicker || isSilent) || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }
