@@ -234,7 +234,10 @@ test('a new database never takes the place of one that exists', async ({ open, s
       .waitFor();
     expect(await page.getByRole('button', { name: /^Search / }).count()).toBe(0);
     await isKept(database);
+    // The next database is stored when the page has listed those of before.
+    const listed = page.waitForResponse((response) => response.url().endsWith('/v1/databases'));
     await page.getByRole('button', { name: 'Import another file' }).click();
+    await listed;
     await page.locator('input[type=file]').setInputFiles(file('taken.csv', 'id,name\n1,from the file\n'));
   }
 });

@@ -125,6 +125,7 @@ test('a call that takes too long is given up, and counts as in flight until it i
 
 const LATE: readonly (keyof Backend)[] = [
   'listDatabases',
+  'databaseJson',
   'describeDatabase',
   'record',
   'changes',
