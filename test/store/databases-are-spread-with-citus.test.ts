@@ -183,6 +183,27 @@ describe.skipIf(NO_SERVER !== undefined)(`tables on Citus${NO_SERVER ? ` (${NO_S
     await store.close();
   }, 60_000);
 
+  test('a writer that Citus keeps waiting for a move has not read the state of the database yet', async () => {
+    const { url, run } = await databaseOf();
+    await run(`${CITUS} ALTER DATABASE ${new URL(url).pathname.slice(1)} SET citus.shard_count = 2`);
+    const store = await open(url);
+    await store.createDatabase('db', SETTINGS);
+    const group = `cosift.databases_${Number(await run('SELECT number % 2 FROM cosift.names'))}`;
+    const mover = new pg.Client({ connectionString: url });
+    await mover.connect();
+    // The end of a move waits for writers, and keeps new ones waiting, but not those that lock rows.
+    await mover.query(`BEGIN; LOCK TABLE ${group} IN SHARE MODE`);
+    const writing = put(store, 'db');
+    const waiting = `SELECT count(*) FROM pg_locks WHERE relation = '${group}'::regclass AND NOT granted`;
+    await expect.poll(() => run(waiting)).toBe('1');
+    await mover.query(`SELECT * FROM ${group} FOR UPDATE NOWAIT`);
+    await mover.query('COMMIT');
+    await mover.end();
+    await writing;
+    expect((await store.describeDatabase('db')).records).toBe(1);
+    await store.close();
+  }, 60_000);
+
   test('a store from before Citus stays where it is', async () => {
     const { url, run } = await databaseOf();
     const store = await open(url);

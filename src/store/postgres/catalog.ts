@@ -125,7 +125,12 @@ export class Catalog {
    * @throws {CosiftError} `database_not_found`
    */
   async lock(sql: Sql, id: string): Promise<LockedEntry> {
-    const group = (await this.#servers.groups(sql)).of(id);
+    const groups = await this.#servers.groups(sql);
+    const group = groups.of(id);
+    // While Citus moves a group, another writer can lock the row at the other worker, unless it is written here.
+    if (groups.all.length > 1) {
+      await sql.run(`UPDATE ${group.databases} SET version = version WHERE id = $1::text`, [id]);
+    }
     const text = `SELECT *, ${CLOCK} AS clock FROM ${group.databases} WHERE id = $1::text FOR UPDATE`;
     const [row] = await sql.run<Row & { clock: number }>(text, [id]);
     const entry = this.#checked(row && { ...row, group }, id);
