@@ -1,7 +1,7 @@
 // npm test: brings the checkout up to date, runs the tests, and lists the skipped and the failed ones with their reasons.
 //
 //   node scripts/test.mjs          both halves, with a small round of each test that takes long
-//   node scripts/test.mjs all      both halves in full, as the environment variable COSIFT_TEST_FULL has it for one
+//   node scripts/test.mjs all      both halves in full, as the environment variable TESTS_IN_FULL has it for one
 //   node scripts/test.mjs rust     cargo test of the workspace; further arguments go to it
 //   node scripts/test.mjs node     vitest; further arguments go to it
 import { spawn } from 'node:child_process';
@@ -88,7 +88,7 @@ async function run(title, command, args, env = {}) {
 }
 
 const [which = 'both', ...rest] = process.argv.slice(2);
-if (which === 'all') process.env.COSIFT_TEST_FULL = '1';
+if (which === 'all') process.env.TESTS_IN_FULL = '1';
 // The halves that failed, and the tests, each as `name: reason`.
 const parts = [];
 const failed = [];

@@ -1,7 +1,7 @@
 import type { TestContext } from 'vitest';
 
 /** Whether every test runs in full (`npm run test:all`). */
-const FULL = process.env.COSIFT_TEST_FULL !== undefined;
+const FULL = process.env.TESTS_IN_FULL !== undefined;
 
 /** `all` in a full run, otherwise `few`: a test that takes long runs a small round of itself in `npm test`. */
 export function inFull<T>(all: T, few: T): T {

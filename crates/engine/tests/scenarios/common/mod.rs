@@ -19,7 +19,7 @@ pub(crate) use server::{Server, assert_same, child, examined, skipped, stop_flag
 
 /// Whether every test runs in full (`npm run test:all`): `all`, otherwise `few`.
 pub(crate) fn in_full(all: usize, few: usize) -> usize {
-    if std::env::var_os("COSIFT_TEST_FULL").is_some() {
+    if std::env::var_os("TESTS_IN_FULL").is_some() {
         all
     } else {
         few
