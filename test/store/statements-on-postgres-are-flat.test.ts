@@ -280,7 +280,7 @@ test('every statement is one that Citus sends to the places of the records', asy
 
 test('the tests above send every statement of the source', () => {
   const own = statementsOf('store/postgres').filter(
-    // Statements of connections, and calls of Citus itself.
+    // Statements of connections, and what only Citus needs.
     ({ place }) => !/^(node-postgres|listener|distribution)\.ts/.test(place),
   );
   const source = [...own, ...statementsOf('server/keys'), ...statementsOf('server/webhooks')];

@@ -6,6 +6,7 @@ import { engineLimits } from '../local/engine-limits.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoredDatabase, StoreSettings } from '../record-store.js';
 import { CLOCK } from './clock.js';
+import { lockThroughMoves } from './distribution.js';
 import type { Group } from './groups.js';
 import { hasHnswIndex } from './hnsw-index.js';
 import type { Servers } from './servers.js';
@@ -127,10 +128,7 @@ export class Catalog {
   async lock(sql: Sql, id: string): Promise<LockedEntry> {
     const groups = await this.#servers.groups(sql);
     const group = groups.of(id);
-    // While Citus moves a group, another writer can lock the row at the other worker, unless it is written here.
-    if (groups.all.length > 1) {
-      await sql.run(`UPDATE ${group.databases} SET version = version WHERE id = $1::text`, [id]);
-    }
+    if (groups.all.length > 1) await lockThroughMoves(sql, group, id);
     const text = `SELECT *, ${CLOCK} AS clock FROM ${group.databases} WHERE id = $1::text FOR UPDATE`;
     const [row] = await sql.run<Row & { clock: number }>(text, [id]);
     const entry = this.#checked(row && { ...row, group }, id);

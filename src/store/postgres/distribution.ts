@@ -50,6 +50,14 @@ export async function placeTables(sql: Sql, tables: readonly string[], { databas
   for (const table of tables) await place(sql, table, databases);
 }
 
+/**
+ * Locks the row of a database. While Citus moves a group, another writer could lock the row at the other worker, unless the
+ * row is written here.
+ */
+export async function lockThroughMoves(sql: Sql, { databases }: Group, id: string): Promise<void> {
+  await sql.run(`UPDATE ${databases} SET version = version WHERE id = $1::text`, [id]);
+}
+
 async function isCitus(sql: Sql): Promise<boolean> {
   const [citus] = await sql.run<{ exists: boolean }>(
     "SELECT to_regclass('pg_dist_partition') IS NOT NULL AS exists",
