@@ -26,6 +26,8 @@ let store: PostgresStore;
 
 beforeAll(async () => {
   pglite = await PGliteDatabase.open();
+  // Stores of other files of this process may have made it.
+  await pglite.write((sql) => sql.run('DROP EXTENSION IF EXISTS vector CASCADE'));
   database = new ChangedStatements(pglite, () => (text) => {
     statements.push(text);
     sent.add(text);

@@ -5,12 +5,13 @@ import type { StorePage, StoreQueryRequest } from '../record-store.js';
 import type { Catalog, ReadEntry } from './catalog.js';
 import { countMatches, countVisible, whereSql } from './counts.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
-import { type PageContent, type PageRow, pageRow, pageRows } from './page-rows.js';
+import { type PageContent, pageRow, pageRows } from './page-rows.js';
 import type { RecordReader } from './record-reader.js';
 import { nativeRow, rowsOf } from './rows.js';
 import { type Sql, Values } from './sql.js';
 import { recordsOf } from './tables.js';
 import { encodeText } from './text.js';
+import type { SizedRow } from './whole-rows.js';
 
 /** What the engine read of a filter-only request. */
 interface QueryPlan {
@@ -98,7 +99,7 @@ async function pageOf(
     vectors: plan.map,
     mapColumns: request.map?.columns,
   };
-  const rows: PageRow[] = [];
+  const rows: SizedRow[] = [];
   for (const part of partsAfter(position, plan.sort)) {
     if (rows.length >= plan.fetch) break;
     const values = new Values();
@@ -106,7 +107,7 @@ async function pageOf(
     const conditions = restrictionSql(restriction, values);
     if (plan.map) conditions.push('exact IS NOT NULL');
     if (position !== null) conditions.push(afterSql(position, part, order, id, values));
-    const read = await sql.run<PageRow>(
+    const read = await sql.run<SizedRow>(
       `SELECT ${pageRow(content)} FROM ${table} ${whereSql(conditions)}
       ORDER BY ${[...order.terms, `${id.column} ASC`].join(', ')}
       LIMIT ${values.bind(plan.fetch - rows.length)}::integer`,

@@ -1,7 +1,8 @@
 import type { Match } from './match-order.js';
-import { type PageContent, type PageRow, pageRow, pageRows } from './page-rows.js';
+import { type PageContent, pageRow, pageRows } from './page-rows.js';
 import type { RecordRow, RowVectors } from './rows.js';
 import { arrayOf, type Sql } from './sql.js';
+import type { SizedRow } from './whole-rows.js';
 
 /** Reads the rows of matches. */
 export class MatchRows {
@@ -9,7 +10,7 @@ export class MatchRows {
   readonly #table: string;
   readonly #content: PageContent;
   /** The rows that are being read before all matches are known. */
-  #likely: Promise<PageRow[]> | undefined;
+  #likely: Promise<SizedRow[]> | undefined;
 
   constructor(sql: Sql, table: string, content: PageContent) {
     this.#sql = sql;
@@ -28,19 +29,19 @@ export class MatchRows {
   /** The rows of matches, in their order. */
   async of(matches: readonly Match[]): Promise<(RecordRow & RowVectors)[]> {
     if (matches.length === 0) return [];
-    const byId = new Map<number, PageRow>();
-    const add = (rows: readonly PageRow[]) => {
+    const byId = new Map<number, SizedRow>();
+    const add = (rows: readonly SizedRow[]) => {
       for (const row of rows) byId.set(row.id, row);
     };
     if (this.#likely !== undefined) add(await this.#likely);
     const missing = matches.flatMap(({ id }) => (byId.has(id) ? [] : id));
     if (missing.length > 0) add(await this.#read(missing));
-    const rows = matches.map(({ id }) => byId.get(id) as PageRow);
+    const rows = matches.map(({ id }) => byId.get(id) as SizedRow);
     return await pageRows(this.#sql, this.#table, rows, this.#content);
   }
 
-  async #read(ids: readonly number[]): Promise<PageRow[]> {
-    return await this.#sql.run<PageRow>(
+  async #read(ids: readonly number[]): Promise<SizedRow[]> {
+    return await this.#sql.run<SizedRow>(
       `SELECT ${pageRow(this.#content)} FROM ${this.#table} WHERE id = ANY($1::bigint[])`,
       [arrayOf(ids)],
     );

@@ -1,6 +1,6 @@
-import { type RecordRow, type RowVectors, SHORT_BYTES } from './rows.js';
+import { type RecordRow, type RowVectors, SHORT_BYTES, WITHOUT_DATA } from './rows.js';
 import type { Sql } from './sql.js';
-import { wholeRows } from './whole-rows.js';
+import { type SizedRow, wholeRows } from './whole-rows.js';
 
 /** What a page shows of its records. */
 export interface PageContent {
@@ -14,17 +14,11 @@ export interface PageContent {
   mapColumns?: readonly string[] | undefined;
 }
 
-/** A record of a page. Its data is read with it only if it is short. */
-export type PageRow = Omit<RecordRow, 'data'> & RowVectors & { data: string | null; bytes: number };
-
-/** The columns of a {@link PageRow}. PostgreSQL knows the bytes of a text without reading it. */
+/** The columns of a {@link SizedRow} of a page, whose bytes are those of its data. */
 export function pageRow({ vectors, mapColumns }: PageContent): string {
   const short = (column: string) =>
     `CASE WHEN octet_length(data) <= ${SHORT_BYTES} THEN ${column} END AS ${column}`;
-  const columns = [
-    'id, uuid, key, created, changed, synced, octet_length(data)::bigint AS bytes',
-    short('data'),
-  ];
+  const columns = [`${WITHOUT_DATA}, octet_length(data)::bigint AS bytes`, short('data')];
   if (vectors) columns.push('exact');
   if (vectors && mapColumns === undefined) columns.push(short('passages'));
   return columns.join(', ');
@@ -37,13 +31,13 @@ export function pageRow({ vectors, mapColumns }: PageContent): string {
 export async function pageRows(
   sql: Sql,
   table: string,
-  rows: readonly PageRow[],
+  rows: readonly SizedRow[],
   content: PageContent,
 ): Promise<(RecordRow & RowVectors)[]> {
   if (content.mapColumns !== undefined) return await mapRows(sql, table, rows, content, content.mapColumns);
   let count = 0;
   for (let room = content.maxBytes; count < rows.length && room >= 0; count += 1) {
-    room -= (rows[count] as PageRow).bytes;
+    room -= (rows[count] as SizedRow).bytes;
   }
   const end = count + content.following;
   const complete: (RecordRow & RowVectors)[] = [];
@@ -55,7 +49,7 @@ export async function pageRows(
 async function mapRows(
   sql: Sql,
   table: string,
-  rows: readonly PageRow[],
+  rows: readonly SizedRow[],
   { maxBytes }: PageContent,
   columns: readonly string[],
 ): Promise<(RecordRow & RowVectors)[]> {
@@ -64,7 +58,7 @@ async function mapRows(
   let room = maxBytes;
   for await (const part of wholeRows(sql, table, rows, false)) {
     for (const { data } of part) {
-      const row = rows[complete.length] as PageRow;
+      const row = rows[complete.length] as SizedRow;
       if (room < 0) {
         complete.push(withoutData(row));
         continue;
@@ -79,6 +73,6 @@ async function mapRows(
   return [...complete, ...rows.slice(complete.length).map(withoutData)];
 }
 
-function withoutData(row: PageRow): RecordRow & RowVectors {
+function withoutData(row: SizedRow): RecordRow & RowVectors {
   return { ...row, passages: null, data: '{}' };
 }

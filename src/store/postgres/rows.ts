@@ -12,8 +12,11 @@ export interface RecordRow {
   synced: number;
 }
 
+/** The columns of a {@link RecordRow} without its data. */
+export const WITHOUT_DATA = 'id, uuid, key, created, changed, synced';
+
 /** The columns of a {@link RecordRow}. */
-export const ROW = 'id, uuid, key, data, created, changed, synced';
+export const ROW = `${WITHOUT_DATA}, data`;
 
 /** A record with what a write compares. */
 export interface StoredRow extends RecordRow, RowVectors {
@@ -73,7 +76,7 @@ export async function rowsOf(
   if (references.length === 0) return [];
   const ids = references.flatMap((reference) => ('id' in reference ? [reference.id] : []));
   const uuids = references.flatMap((reference) => ('uuid' in reference ? [reference.uuid] : []));
-  const columns = ['id, uuid, key, created, changed, synced, hash', dataColumn(dataOf, vectors)];
+  const columns = [WITHOUT_DATA, 'hash', dataColumn(dataOf, vectors)];
   if (vectors !== null) columns.push(VECTORS_OF[vectors]);
   return await sql.run<StoredRow>(
     `SELECT ${columns.join(', ')} FROM ${table} WHERE id = ANY($1::bigint[]) OR uuid = ANY($2::uuid[])`,

@@ -1,4 +1,4 @@
-import { type RecordRow, ROW, type RowVectors, SHORT_BYTES, VECTORS } from './rows.js';
+import { type RecordRow, ROW, type RowVectors, SHORT_BYTES, VECTORS, WITHOUT_DATA } from './rows.js';
 import { arrayOf, type Sql } from './sql.js';
 
 /** Bytes of records that are in memory at a time, besides those of one record. */
@@ -11,7 +11,7 @@ export function sizedRow(vectors: boolean): string {
   const short = columns.map(
     (column) => `CASE WHEN ${bytes} <= ${SHORT_BYTES} THEN ${column} END AS ${column}`,
   );
-  return `id, uuid, key, created, changed, synced, ${bytes} AS bytes, ${short.join(', ')}`;
+  return `${WITHOUT_DATA}, ${bytes} AS bytes, ${short.join(', ')}`;
 }
 
 /** A record whose content is read with it only if it is short. */
