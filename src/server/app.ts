@@ -15,7 +15,7 @@ import { holdingResources } from './admission/request-resources.js';
 import type { Rate } from './admission/token-bucket.js';
 import { sendInChunks } from './http/chunked-response.js';
 import { compressResponses } from './http/compression.js';
-import { limitConnections } from './http/connections.js';
+import { limitConnections, manyArrive } from './http/connections.js';
 import { AllowedOrigins } from './http/cors.js';
 import { expectContinue } from './http/expect-continue.js';
 import { refuseMalformedRequests } from './http/malformed-request.js';
@@ -23,6 +23,7 @@ import { asCosiftError, MAX_PARAMETER, sendProblem } from './http/problem-respon
 import { checkQueryParameters } from './http/query-parameters.js';
 import { readBodies } from './http/read-body.js';
 import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
+import { overTurns } from './http/turns.js';
 import type { KeyStore } from './keys/key-store.js';
 import { Metrics } from './observability/metrics.js';
 import { logRequests, logResponse, TRACEPARENT } from './observability/request-log.js';
@@ -162,6 +163,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     if (prepareResponse(request, reply)) reply.code(204).send();
     else sendProblem(request, reply, asCosiftError(error));
   };
+  const start = overTurns(manyArrive(app.server));
   decorateOperation(app);
   app.addHook('onRequest', (request, reply, done) => {
     setOperation(request);
@@ -171,8 +173,10 @@ export function buildApp(options: AppOptions): FastifyInstance {
     const { rid } = request.params as { rid?: string };
     const hasRoute = request.operation !== undefined && !RESERVED.has(rid ?? '');
     // In this hook, because the body of a request to an unknown path must not be read.
-    if (hasRoute) done();
-    else answerWithoutRoute(request, reply, isPreflight);
+    if (!hasRoute) answerWithoutRoute(request, reply, isPreflight);
+    // Probes are answered before the requests that arrived with them.
+    else if (request.operation?.open) done();
+    else start(done);
   });
   const { maxConnections = MAX_CONNECTIONS } = options;
   limitConnections(app, { maxConnections, sendMs: timeouts.sendMs, stopMs: timeouts.stopMs });

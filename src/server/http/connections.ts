@@ -1,11 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate } from 'node:timers';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { CosiftError } from '../../errors.js';
 import { maxDescriptors } from '../../platform/index.js';
 import { closeUnread, stopReading } from './drain.js';
 import { onClose } from './on-close.js';
+
+/** Number of connections that arrive together and stay open from which on accepting the others comes first. */
+const MANY_AT_ONCE = 64;
+/** Number of connections of one arrival up to which it does. */
+const MAX_ACCEPTED_FIRST = 4096;
 
 /** Once the server stops: how long a connection without a request stays open. */
 const IDLE_STOP_MS = 500;
@@ -90,6 +96,37 @@ function trackConnections(server: Server): Connections {
   return connections;
 }
 
+/**
+ * Returns a function that says whether many connections are arriving at this moment. A turn of the event loop accepts one
+ * connection, so that with the requests of the first ones in between, the last ones would wait for all of these.
+ */
+export function manyArrive(server: Server): () => boolean {
+  let arrival: { openBefore: number; accepted: number } | undefined;
+  let hasAccepted = false;
+  const nextTurn = () => {
+    if (hasAccepted) setImmediate(nextTurn);
+    else arrival = undefined;
+    hasAccepted = false;
+  };
+  let open = 0;
+  server.on('connection', (socket: Socket) => {
+    socket.once('close', () => {
+      open -= 1;
+    });
+    hasAccepted = true;
+    if (arrival === undefined) {
+      arrival = { openBefore: open, accepted: 0 };
+      setImmediate(nextTurn);
+    }
+    arrival.accepted += 1;
+    open += 1;
+  });
+  return () =>
+    arrival !== undefined &&
+    arrival.accepted <= MAX_ACCEPTED_FIRST &&
+    open - arrival.openBefore > MANY_AT_ONCE;
+}
+
 /** Closes the connections whose client has read nothing of a response for `sendMs`. */
 function closeStalled({ open }: Connections, sendMs: number): void {
   const now = performance.now();
@@ -132,8 +169,8 @@ async function acceptWaiting(server: Server, maxMs: number): Promise<void> {
   do {
     accepted = false;
     // The event loop polls all sockets between the first and the second.
-    await setImmediate();
-    await setImmediate();
+    await endOfTurn();
+    await endOfTurn();
   } while (accepted && performance.now() < end);
   server.off('connection', onConnection);
 }

@@ -1,10 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { overTurns } from './turns.js';
 
 /** The functions to call when a response or its connection closes. They are a member, because a `WeakMap` takes more time. */
 const LISTENERS = Symbol('listeners');
 /** The functions to call when a connection closes, one for each response. */
 const CLOSERS = Symbol('closers');
+
+/** Connections that close together are treated over several turns of the event loop. */
+const closeOverTurns = overTurns();
 
 type Response = ServerResponse & { [LISTENERS]?: (() => void)[] };
 type Connection = Socket & { [CLOSERS]?: Set<() => void> };
@@ -46,7 +50,9 @@ function watch(response: Response, ofSocket: Set<() => void>): (() => void)[] {
   response[LISTENERS] = created;
   const close = () => {
     ofSocket.delete(close);
-    for (let next = created.shift(); next !== undefined; next = created.shift()) next();
+    closeOverTurns(() => {
+      for (let next = created.shift(); next !== undefined; next = created.shift()) next();
+    });
   };
   response.on('close', close);
   ofSocket.add(close);

@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { expect, test } from 'vitest';
+import { overTurns } from '../../src/server/http/turns.js';
+import { Service } from './service.js';
+
+test('calls are made in order, some of them in each turn of the event loop', async () => {
+  const made: number[] = [];
+  let isPaused = false;
+  const start = overTurns(() => isPaused);
+  const calls = (from: number, count: number) => {
+    for (let i = 0; i < count; i += 1) start(() => made.push(from + i));
+  };
+  calls(0, 100);
+  const first = made.length;
+  expect(first).toBeGreaterThan(0);
+  expect(first).toBeLessThan(50);
+  while (made.length < 100) await setImmediate();
+  isPaused = true;
+  calls(100, 10);
+  await setImmediate();
+  expect(made.length).toBe(100);
+  isPaused = false;
+  while (made.length < 110) await setImmediate();
+  expect(made).toEqual(Array.from({ length: 110 }, (_, i) => i));
+});
+
+/** Opens connections at once, each with a request; posts the places in the order of the answers. It is a thread of its own. */
+const CLIENT = `const { parentPort, workerData: { port, requests } } = require('node:worker_threads');
+const answered = [];
+requests.forEach((request, at) => {
+  const socket = require('node:net').connect(port, '127.0.0.1');
+  socket.write(request);
+  socket.once('data', () => {
+    if (answered.push(at) === requests.length) parentPort.postMessage(answered);
+    socket.destroy();
+  });
+});`;
+
+test('a probe is answered before the requests of many connections that arrived with it', async () => {
+  const service = await Service.start();
+  try {
+    await service.call('PUT', '/v1/databases/d', { dimensions: 2 });
+    const head = `HTTP/1.1\r\nhost: x\r\nx-api-key: ${service.adminKey}\r\n\r\n`;
+    const read = `GET /v1/databases/d/changes?after=0 ${head}`;
+    const requests = [...Array<string>(800).fill(read), `GET /livez ${head}`];
+    const { port } = new URL(service.url);
+    const worker = new Worker(CLIENT, { eval: true, workerData: { port, requests } });
+    const [answered] = (await once(worker, 'message')) as [number[]];
+    await worker.terminate();
+    expect(answered).toHaveLength(801);
+    expect(answered.indexOf(800)).toBeLessThan(600);
+  } finally {
+    await service.stop();
+  }
+});
