@@ -5,9 +5,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Input } from '../../src/cli/import/input.js';
+import { Input } from '../../src/readers/input.js';
 import { describeInput } from '../../src/cli/import/report.js';
-import { openSource } from '../../src/cli/import/source.js';
+import { openSource } from '../../src/readers/source.js';
 
 /** How DuckDB reads a file: a line of `duckdb-counts.py`. */
 interface Expected {

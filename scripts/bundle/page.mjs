@@ -5,7 +5,7 @@ import { bundle } from './bundle.mjs';
  * file.
  */
 export async function buildPageModules() {
-  await bundle('src/cli/import/in-browser.ts', 'dist/page/lazy/import.js', {
+  await bundle('src/readers/in-browser.ts', 'dist/page/lazy/import.js', {
     format: 'esm',
     platform: 'browser',
     minify: true,

@@ -11,7 +11,7 @@ export const ORDER = {
     ['index.ts'],
     ['cli'],
     ['server'],
-    ['library', 'client'],
+    ['library', 'client', 'readers'],
     ['backend'],
     ['store', 'embedding'],
     ['api'],

@@ -9,11 +9,11 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Nested, Numeral } from '../../dist/cli/import/cells.js';
-import { ParquetRows } from '../../dist/cli/import/parquet.js';
-import { ParquetError } from '../../dist/cli/import/parquet-errors.js';
-import { Refused } from '../../dist/cli/import/parquet-values.js';
-import { openFile } from '../../dist/cli/import/temporary-file.js';
+import { Nested, Numeral } from '../../dist/readers/cells.js';
+import { ParquetError } from '../../dist/readers/parquet/errors.js';
+import { ParquetRows } from '../../dist/readers/parquet/rows.js';
+import { openFile } from '../../dist/readers/parquet/temporary-file.js';
+import { Refused } from '../../dist/readers/parquet/values.js';
 
 const [directory, python = 'python3'] = process.argv.slice(2);
 if (directory === undefined) throw new Error('give the folder of the files');

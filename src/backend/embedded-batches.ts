@@ -3,7 +3,7 @@ import { untilAborted } from '../async/until-aborted.js';
 import { CosiftError } from '../errors.js';
 import type { EmbeddedVectors, PreparedRecords } from '../store/record-store.js';
 import { type CommitOptions, type Destination, embedTexts } from './commit-records.js';
-import { batchesOfLines, type LineBatch } from './line-batches.js';
+import { batchesOfLines, type LineBatch } from '../async/line-batches.js';
 
 /** Batches that are embedded while another batch is committed: enough to keep every worker busy. */
 const MAX_AHEAD = 4;

@@ -20,7 +20,6 @@ export { checkLines, SHORT_RECORD_BYTES } from './check-lines.js';
 export { DataLock, LOCK_FILE } from './data-lock.js';
 export { type ExamineAllCall, examineDirectory } from './doctor/index.js';
 export { keptModels, keptModelsPath } from './kept-models.js';
-export { batchesOfLines } from './line-batches.js';
 export {
   copyRecords,
   type FeedEnd,

@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import type { Databases } from '../api/index.js';
 import { CosiftError, isCode } from '../errors.js';
+import { columnNames } from '../readers/option-text.js';
 import type { DatabaseDescription, DatabaseSettings } from '../schema/index.js';
 import { confirm } from './confirm.js';
 import { examples } from './examples.js';
 import { shownJson } from './failure.js';
-import { columnNames, parseColumns, parseCount } from './option-values.js';
+import { parseColumns, parseCount } from './option-values.js';
 import { outputWidth, writeLines } from './output.js';
 import { bytes, count } from './progress-bar.js';
 import { withDatabase } from './records/near-names.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { convert, FieldTypes, parseColumnTypes } from '../../src/cli/import/column-types.js';
+import { convert, FieldTypes, parseColumnTypes } from '../../src/readers/column-types.js';
 
 const typeOf = (...column: string[]) => {
   const types = new FieldTypes();

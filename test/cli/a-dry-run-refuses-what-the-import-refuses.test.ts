@@ -3,10 +3,10 @@ import { parquetWriteBuffer } from 'hyparquet-writer';
 import { expect, test, vi } from 'vitest';
 import { BadRows } from '../../src/cli/import/bad-rows.js';
 import { dryRun } from '../../src/cli/import/dry-run.js';
-import type { InputOptions } from '../../src/cli/import/input.js';
 import { type ImportOptions, storeRecords } from '../../src/cli/import/store-records.js';
 import { ProgressBar } from '../../src/cli/progress-bar.js';
 import { open } from '../../src/library/cosift.js';
+import type { InputOptions } from '../../src/readers/input.js';
 import { openFile } from '../helpers/imported-files.js';
 import { temporaryDirectory } from '../helpers/processes.js';
 

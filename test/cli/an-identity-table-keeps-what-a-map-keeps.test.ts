@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { IdentityTable } from '../../src/cli/import/identity-table.js';
+import { IdentityTable } from '../../src/readers/identity/table.js';
 
 /** Numbers from a seed (mulberry32). */
 function numbers(seed: number): () => number {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { open } from 'cosift';
 import iconv from 'iconv-lite';
 import { expect, test, vi } from 'vitest';
-import { Input } from '../../src/cli/import/input.js';
-import { openSource } from '../../src/cli/import/source.js';
+import { Input } from '../../src/readers/input.js';
+import { openSource } from '../../src/readers/source.js';
 import { openFile, recordsOf } from '../helpers/imported-files.js';
 import { Command, cosift, temporaryDirectory } from '../helpers/processes.js';
 

@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { BadRows } from '../../src/cli/import/bad-rows.js';
-import { Input } from '../../src/cli/import/input.js';
-import { openSource } from '../../src/cli/import/source.js';
+import { Input } from '../../src/readers/input.js';
+import { openSource } from '../../src/readers/source.js';
 import { cosift, line, temporaryDirectory } from '../helpers/processes.js';
 
 test('NDJSON: each bad line is named, the others are stored, and the exit code says so', async () => {

@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { InputOptions } from '../../src/cli/import/input.js';
 import { describeInput } from '../../src/cli/import/report.js';
-import { columnNames, parseColumns } from '../../src/cli/option-values.js';
+import { parseColumns } from '../../src/cli/option-values.js';
+import type { InputOptions } from '../../src/readers/input.js';
+import { columnNames } from '../../src/readers/option-text.js';
 import { openFile, recordsOf } from '../helpers/imported-files.js';
 import { Command, cosift, temporaryDirectory } from '../helpers/processes.js';
 

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { ZstdFrames } from '../../src/cli/import/zstd-frames.js';
+import { ZstdFrames } from '../../src/readers/encoding/zstd-frames.js';
 import { openFile, openInput, recordsOf, zstd } from '../helpers/imported-files.js';
 import { temporaryDirectory } from '../helpers/processes.js';
 
@@ -178,8 +178,8 @@ test.each([
 });
 
 test('rows are the same however the file is cut into chunks', async () => {
-  const { CsvSplitter } = await import('../../src/cli/import/csv-rows.js');
-  const { DocumentSplitter } = await import('../../src/cli/import/json-documents.js');
+  const { CsvSplitter } = await import('../../src/readers/csv/splitter.js');
+  const { DocumentSplitter } = await import('../../src/readers/json/documents.js');
   const csv = 'title\na,b\r\n1,"x""y\r\nz"\r\n\r\n2,\r\r\n"3" , ""  \n4,\'5\n';
   const dialect = { separator: ',', quote: '"', lineEnd: '\n', skippedLines: 1 } as const;
   const whole = new CsvSplitter(dialect, 1000);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ParquetRows } from '../../src/cli/import/parquet.js';
-import { ParquetError } from '../../src/cli/import/parquet-errors.js';
+import { ParquetError } from '../../src/readers/parquet/errors.js';
+import { ParquetRows } from '../../src/readers/parquet/rows.js';
 import { openFile, recordsOf } from '../helpers/imported-files.js';
 import {
   bool,

@@ -1,6 +1,6 @@
 import iconv from 'iconv-lite';
 import { expect, test } from 'vitest';
-import { toUtf8 } from '../../src/cli/import/encoding.js';
+import { toUtf8 } from '../../src/readers/encoding/utf8.js';
 
 const TEXT = 'id,name\n1,Zo\u00eb\n2,\u20ac \ud83d\ude00 \u65e5\u672c\n3,end';
 

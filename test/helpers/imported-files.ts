@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Input, type InputOptions } from '../../src/cli/import/input.js';
-import { openSource } from '../../src/cli/import/source.js';
+import { Input, type InputOptions } from '../../src/readers/input.js';
+import { openSource } from '../../src/readers/source.js';
 import { temporaryDirectory } from './processes.js';
 
 /** Writes a file, and opens it as `cosift import` does. */

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { TextColumns } from '../../src/cli/import/text-columns.js';
+import { TextColumns } from '../../src/readers/text-columns.js';
 import { inBrowser, type Tab } from './browser.js';
 
 const test = inBrowser(async (service) => {

@@ -1,13 +1,13 @@
 import { fstatSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import iconv from 'iconv-lite';
+import { isUtf8Name } from '../../readers/encoding/utf8.js';
+import type { Input } from '../../readers/input.js';
+import { shellWord } from '../../readers/option-text.js';
+import { nameOfPosition, type RejectedRow, type RowPosition } from '../../readers/rows.js';
 import { describe, printable } from '../failure.js';
 import { count } from '../progress-bar.js';
-import { shellWord } from '../shell-word.js';
-import { isUtf8Name } from './encoding.js';
-import type { Input } from './input.js';
 import { OrderedFile } from './ordered-file.js';
-import { nameOfPlace, type Place, type RejectedRow } from './rows.js';
 
 /** Reports that are printed. Files with one mistake in every row would hide everything else. */
 const MAX_PRINTED = 20;
@@ -15,7 +15,7 @@ const MAX_PRINTED = 20;
 /** Reports the rows that are not stored, and writes them to a file in the form of the input. */
 export class BadRows {
   readonly #print: (text: string) => void;
-  readonly #places = new Set<string>();
+  readonly #positions = new Set<string>();
   readonly #file: string | undefined;
   readonly #isEncodingGiven: boolean;
   #input: Input | undefined;
@@ -60,28 +60,28 @@ export class BadRows {
 
   /** Number of rows that are not stored. */
   get count(): number {
-    return this.#places.size;
+    return this.#positions.size;
   }
 
-  has(place: Place): boolean {
-    return this.#places.has(keyOf(place));
+  has(position: RowPosition): boolean {
+    return this.#positions.has(keyOf(position));
   }
 
-  add({ raw, names, ...place }: RejectedRow, reason: string): void {
-    if (this.has(place)) return;
-    const text = `${nameOfPlace(place, this.#input?.format.unit ?? 'line')}: ${printable(reason)}`;
-    this.#reasons?.add(place, Buffer.from(`${text}\n`));
-    if (this.#rows !== undefined) this.#addRow(this.#rows, place, raw());
+  add({ raw, names, ...position }: RejectedRow, reason: string): void {
+    if (this.has(position)) return;
+    const text = `${nameOfPosition(position, this.#input?.format.unit ?? 'line')}: ${printable(reason)}`;
+    this.#reasons?.add(position, Buffer.from(`${text}\n`));
+    if (this.#rows !== undefined) this.#addRow(this.#rows, position, raw());
     if (names === undefined) this.#columns = undefined;
     else for (const name of names) this.#columns?.add(name);
-    this.#places.add(keyOf(place));
+    this.#positions.add(keyOf(position));
     if (this.count <= MAX_PRINTED) this.#print(text);
   }
 
-  #addRow(rows: OrderedFile, place: Place, row: string | Uint8Array): void {
+  #addRow(rows: OrderedFile, position: RowPosition, row: string | Uint8Array): void {
     if (row.length === 0) this.#withoutText += 1;
-    else if (typeof row === 'string') rows.add(place, encoded(`${row}\n`, this.#encoding));
-    else rows.add(place, Buffer.concat([row, Buffer.from('\n')]));
+    else if (typeof row === 'string') rows.add(position, encoded(`${row}\n`, this.#encoding));
+    else rows.add(position, Buffer.concat([row, Buffer.from('\n')]));
   }
 
   /**
@@ -134,7 +134,7 @@ export class BadRows {
   }
 }
 
-function keyOf({ line, record = 1 }: Place): string {
+function keyOf({ line, record = 1 }: RowPosition): string {
   return `${line}:${record}`;
 }
 

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
+import { COLUMN_TYPES } from '../../readers/column-types.js';
+import { FORMATS } from '../../readers/format-name.js';
 import { examples } from '../examples.js';
 import { parseColumns, parseCount } from '../option-values.js';
 import { checkDatabase, targetCommand } from '../target.js';
-import { COLUMN_TYPES } from './column-types.js';
-import { FORMATS } from './format-name.js';
 import { parseEncoding, parseNull, parseQuote, parseSeparator, parseTypes } from './options.js';
 import type { ImportOptions } from './store-records.js';
 

@@ -1,13 +1,13 @@
 import { checkLines, SHORT_RECORD_BYTES } from '../../backend/index.js';
+import type { Input } from '../../readers/input.js';
+import type { RejectedRow, Row } from '../../readers/rows.js';
 import { LIMITS, type LineEvent } from '../../schema/index.js';
 import { printable } from '../failure.js';
 import { plural } from '../progress-bar.js';
 import type { BadRows } from './bad-rows.js';
 import { type DryRunTarget, withTarget } from './dry-run-target.js';
-import type { Input } from './input.js';
 import { describeInput } from './report.js';
 import { upsertResumably } from './resumable-upsert.js';
-import type { RejectedRow, Row } from './rows.js';
 import { SearchedText } from './searched-text.js';
 import { type ImportOptions, withCheckedKind } from './store-records.js';
 

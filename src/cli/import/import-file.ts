@@ -1,13 +1,13 @@
+import { Input } from '../../readers/input.js';
+import { columnNames } from '../../readers/option-text.js';
+import { openSource } from '../../readers/source.js';
 import { abortOnSignal } from '../abort-on-signal.js';
 import { describe, printable } from '../failure.js';
-import { columnNames } from '../option-values.js';
 import { count, duration, ProgressBar, plural } from '../progress-bar.js';
 import { openTarget } from '../target.js';
 import { BadRows } from './bad-rows.js';
 import { dryRun } from './dry-run.js';
-import { Input } from './input.js';
 import { describeInput } from './report.js';
-import { openSource } from './source.js';
 import { type ImportOptions, type StoreResult, storeRecords } from './store-records.js';
 
 /** Stores the records of a file, or of standard input for `-`. Sets the exit code. */

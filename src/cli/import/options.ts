@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
-import { type ColumnType, parseColumnTypes } from './column-types.js';
-import { isEncoding } from './encoding.js';
+import { type ColumnType, parseColumnTypes } from '../../readers/column-types.js';
+import { isEncoding } from '../../readers/encoding/utf8.js';
 
 // Each parser returns the value of a command-line option, and throws `InvalidArgumentError` for a text that is not valid.
 

@@ -3,18 +3,18 @@ import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { comparePositions, type RowPosition } from '../../readers/rows.js';
 import { OutputFile } from '../output-file.js';
-import { comparePlaces, type Place } from './rows.js';
 
 /** A part in the file of all parts. */
 interface Part {
-  place: Place;
+  position: RowPosition;
   start: number;
   length: number;
 }
 
 /**
- * A file of parts that are added in any order, and that are in the order of their places when the file is written at the
+ * A file of parts that are added in any order, and that are in the order of their positions when the file is written at the
  * end. Adding is synchronous, so that a failure reaches the caller that adds a part.
  */
 export class OrderedFile {
@@ -59,13 +59,13 @@ export class OrderedFile {
     return this.#output.isSame(other.#output);
   }
 
-  add(place: Place, bytes: Uint8Array): void {
+  add(position: RowPosition, bytes: Uint8Array): void {
     try {
       for (let at = 0; at < bytes.length; ) at += writeSync(this.#descriptor, bytes, at);
     } catch (error) {
       throw this.#failure(error);
     }
-    this.#parts.push({ place, start: this.#bytes, length: bytes.length });
+    this.#parts.push({ position, start: this.#bytes, length: bytes.length });
     this.#bytes += bytes.length;
   }
 
@@ -87,7 +87,9 @@ export class OrderedFile {
 
   *#inOrder(): Generator<Uint8Array> {
     yield this.#head;
-    for (const { start, length } of this.#parts.toSorted((a, b) => comparePlaces(a.place, b.place))) {
+    for (const { start, length } of this.#parts.toSorted((a, b) =>
+      comparePositions(a.position, b.position),
+    )) {
       const part = Buffer.alloc(length);
       for (let at = 0; at < length; ) at += readSync(this.#descriptor, part, at, length - at, start + at);
       yield part;

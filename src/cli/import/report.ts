@@ -1,10 +1,10 @@
+import { COLUMN_TYPES, type TypeHint } from '../../readers/column-types.js';
+import { isIdentityOnly, KIND_NAMES } from '../../readers/identity/column.js';
+import type { Input } from '../../readers/input.js';
+import { IDENTITY_MEMBERS } from '../../readers/inspection.js';
+import { groupedHints, headerWarning, reasonOfText } from '../../readers/notes.js';
+import { shellWord } from '../../readers/option-text.js';
 import { count, plural } from '../progress-bar.js';
-import { shellWord } from '../shell-word.js';
-import { COLUMN_TYPES, type TypeHint } from './column-types.js';
-import { isIdentityOnly } from './identity-column.js';
-import type { Input } from './input.js';
-import { IDENTITY_MEMBERS } from './inspection.js';
-import { groupedHints, headerWarning, reasonOfText } from './notes.js';
 
 /** Describes how a file is read: its format, its identity and the types of its columns. */
 export function describeInput(input: Input): string[] {
@@ -61,12 +61,6 @@ function hintsOf(input: Input): string[] {
 /** Columns of a type that are named. */
 const COLUMNS_SHOWN = 50;
 
-const KINDS = {
-  id: 'integer ids',
-  uuid: 'UUIDs',
-  key: 'keys',
-} as const;
-
 function identityOf({ identity, inspection }: Input): string {
   const members = IDENTITY_MEMBERS.filter((name) => inspection?.identityMembers.has(name));
   if (members.length > 0) {
@@ -85,7 +79,7 @@ function identityOf({ identity, inspection }: Input): string {
   const others = missing === 0 ? '' : `; rows without one: ${count(missing)}, by their content`;
   const exception = kind === 'key' ? inspection?.identity.exception : undefined;
   const because = exception === undefined ? '' : `, because of ${JSON.stringify(exception)}`;
-  return `identity: the column "${column}" (${KINDS[kind]}${because})${also}${others}`;
+  return `identity: the column "${column}" (${KIND_NAMES[kind]}${because})${also}${others}`;
 }
 
 /** Names the types of the columns: a filter compares only values of the same type. */

@@ -1,7 +1,7 @@
 import type { Database } from '../../api/index.js';
+import type { Row } from '../../readers/rows.js';
 import type { LineSummary } from '../../schema/index.js';
 import { type AttemptCalls, Attempts } from './attempts.js';
-import type { Row } from './rows.js';
 
 /** Minimum number of rows to remove at once, because each removal copies the others. */
 const MIN_REMOVED = 16_384;

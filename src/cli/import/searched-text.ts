@@ -1,5 +1,5 @@
+import type { Row } from '../../readers/rows.js';
 import { count, plural } from '../progress-bar.js';
-import type { Row } from './rows.js';
 
 const VISIBLE = /[^\s\p{Cc}]/u;
 

@@ -1,15 +1,15 @@
 import type { Database, Databases } from '../../api/index.js';
 import { isCode } from '../../errors.js';
+import { OtherKind } from '../../readers/identity/other-kind.js';
+import type { Input, InputOptions } from '../../readers/input.js';
+import type { Row } from '../../readers/rows.js';
 import type { DatabaseSettings } from '../../schema/index.js';
 import { describe, printable } from '../failure.js';
 import { duration, type ProgressBar } from '../progress-bar.js';
 import type { TargetOptions } from '../target.js';
 import { type AttemptCalls, Attempts } from './attempts.js';
 import type { BadRows } from './bad-rows.js';
-import type { Input, InputOptions } from './input.js';
-import { OtherKind } from './other-kind.js';
 import { type UpsertCalls, type UpsertResult, upsertResumably } from './resumable-upsert.js';
-import type { Row } from './rows.js';
 import { SearchedText } from './searched-text.js';
 import { reportTakenIds } from './taken-ids.js';
 

@@ -1,7 +1,7 @@
 import type { Database, NewRecord } from '../../api/index.js';
+import type { Input } from '../../readers/input.js';
+import { nameOfPosition, type RowPosition } from '../../readers/rows.js';
 import type { BadRows } from './bad-rows.js';
-import type { Input } from './input.js';
-import { nameOfPlace, type Place } from './rows.js';
 
 /** Maximum rows and bytes of a batch whose ids are requested. */
 const BATCH_ROWS = 256;
@@ -13,17 +13,17 @@ const BATCH_BYTES = 1 << 20;
  */
 export async function reportTakenIds(input: Input, database: Database, badRows: BadRows): Promise<void> {
   const reasons = new Map<number, string>();
-  let batch: { record: NewRecord; place: Place }[] = [];
+  let batch: { record: NewRecord; position: RowPosition }[] = [];
   let bytes = 0;
   const check = async () => {
     // These records were just stored, so the upsert changes nothing. Its response has their ids.
     const { results } = await database.upsert(batch.map(({ record }) => record));
     for (const [at, { id }] of results.entries()) {
-      const place = batch[at]?.place;
-      if (place === undefined || !input.hasRowWithId(id)) continue;
+      const position = batch[at]?.position;
+      if (position === undefined || !input.hasRowWithId(id)) continue;
       reasons.set(
         id,
-        `the record of ${nameOfPlace(place, input.format.unit)}, which has no id, got the id ${id} when it was imported before; ` +
+        `the record of ${nameOfPosition(position, input.format.unit)}, which has no id, got the id ${id} when it was imported before; ` +
           'only that record is stored: give it its id, or this one another',
       );
     }
@@ -31,11 +31,11 @@ export async function reportTakenIds(input: Input, database: Database, badRows: 
     bytes = 0;
   };
   for await (const rows of input.withoutId()) {
-    for (const { json, raw: _, ...place } of rows) {
-      if (badRows.has(place)) continue;
+    for (const { json, raw: _, ...position } of rows) {
+      if (badRows.has(position)) continue;
       if (batch.length === BATCH_ROWS || (batch.length > 0 && bytes + json.length > BATCH_BYTES))
         await check();
-      batch.push({ record: JSON.parse(Buffer.from(json).toString()), place });
+      batch.push({ record: JSON.parse(Buffer.from(json).toString()), position });
       bytes += json.length;
     }
   }

@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander';
 import { CosiftError, isCode } from '../../errors.js';
+import { columnNames } from '../../readers/option-text.js';
 import type { Filter, Pagination, QueryRequest, TimeRange } from '../../schema/index.js';
 import { warn } from '../failure.js';
-import { columnNames, parseColumns, parseNumber } from '../option-values.js';
+import { parseColumns, parseNumber } from '../option-values.js';
 import { type OrderedObject, writeOrdered } from '../ordered-json.js';
 import { note, writeLines } from '../output.js';
 import { count } from '../progress-bar.js';

@@ -1,0 +1,233 @@
+import { didYouMean } from '../schema/suggest.js';
+import { type Cell, Nested, Numeral, textOf } from './cells.js';
+
+export const COLUMN_TYPES = ['text', 'number', 'boolean'] as const;
+export type ColumnType = (typeof COLUMN_TYPES)[number];
+
+/** A value of a record. */
+export type Value = string | number | boolean | null;
+
+/** A value of a column, and the line of its first row. */
+interface Sighting {
+  text: string;
+  line: number;
+}
+
+/** Why a column is text although all its values could be of another type. */
+export interface TypeHint {
+  name: string;
+  /** The type that the column could have. */
+  type: 'number' | 'boolean';
+  /** A value that is not written as JavaScript writes it, such as `1.10` or `True`. */
+  form: Sighting | undefined;
+  /** Texts that may stand for no value, such as `NA`. */
+  nulls: readonly Sighting[];
+}
+
+/** Texts by which programs write that there is no value. */
+const NULL_TEXTS = new Set([
+  ...['NULL', 'null', 'Null', '(null)', '\\N', 'None', 'none', 'nil', 'NIL'],
+  ...['NA', 'na', 'N/A', 'n/a', '#N/A', '<NA>', 'NaN', 'nan', '-', '--', '?', '.', '..'],
+]);
+
+/** A type that all values of a column may have. */
+class Candidate {
+  readonly type: 'number' | 'boolean';
+  readonly #isUsual: (text: string) => boolean;
+  readonly #isForm: (text: string) => boolean;
+  isPossible = true;
+  values = 0;
+  /** The first value in another form than the usual one. */
+  form: Sighting | undefined;
+
+  constructor(
+    type: 'number' | 'boolean',
+    isUsual: (text: string) => boolean,
+    isForm: (text: string) => boolean,
+  ) {
+    this.type = type;
+    this.#isUsual = isUsual;
+    this.#isForm = isForm;
+  }
+
+  observe(text: string, line: number): void {
+    if (!this.isPossible) return;
+    this.values += 1;
+    if (this.#isUsual(text)) return;
+    this.isPossible = this.#isForm(text);
+    this.form ??= { text, line };
+  }
+}
+
+/**
+ * Infers the type of a column of CSV from its values.
+ *
+ * A column holds numbers when JavaScript writes the number of each value exactly as the file does: `1.10`, `007`, `+1`
+ * and `12345678901234567890` make a column text. Empty values and `nulls` do not count.
+ */
+export class FieldTypes {
+  readonly #nulls: ReadonlySet<string>;
+  readonly #candidates = [
+    new Candidate('number', isWrittenAsNumber, isNumberForm),
+    new Candidate(
+      'boolean',
+      (text) => text === 'true' || text === 'false',
+      (text) => /^(?:true|false)$/i.test(text),
+    ),
+  ];
+  /** The first lines of the texts that may stand for no value. */
+  readonly #nullTexts = new Map<string, number>();
+
+  constructor(nulls: ReadonlySet<string> = new Set()) {
+    this.#nulls = nulls;
+  }
+
+  observe(cell: Cell, line: number): void {
+    if (typeof cell !== 'string' || cell === '' || this.#nulls.has(cell)) return;
+    if (!NULL_TEXTS.has(cell)) for (const candidate of this.#candidates) candidate.observe(cell, line);
+    else if (!this.#nullTexts.has(cell)) this.#nullTexts.set(cell, line);
+  }
+
+  get type(): ColumnType {
+    const candidate = this.#candidate;
+    return candidate === undefined || candidate.form !== undefined || this.#nullTexts.size > 0
+      ? 'text'
+      : candidate.type;
+  }
+
+  /** Why the column is text, if only for the form of its values. */
+  get hint(): Omit<TypeHint, 'name'> | undefined {
+    const candidate = this.#candidate;
+    if (candidate === undefined || this.type !== 'text') return undefined;
+    const nulls = [...this.#nullTexts].map(([text, line]) => ({ text, line }));
+    return { type: candidate.type, form: candidate.form, nulls };
+  }
+
+  /** The type that all values can have that stand for one. */
+  get #candidate(): Candidate | undefined {
+    return this.#candidates.find(({ isPossible, values }) => isPossible && values > 0);
+  }
+}
+
+/**
+ * Infers the type of a column of a file whose values have types. They stay what they are, unless a number has more
+ * digits than a double keeps: then all numbers of the column are text.
+ */
+export class ValueTypes {
+  #inexact = false;
+
+  observe(cell: Cell): void {
+    if (cell instanceof Numeral && !this.#inexact) this.#inexact = exactNumber(cell.text) === undefined;
+  }
+
+  /** Undefined: each value has its own type. */
+  get type(): ColumnType | undefined {
+    return this.#inexact ? 'text' : undefined;
+  }
+}
+
+/**
+ * Converts a value to the type of its column; without a type, it keeps its own.
+ *
+ * @throws {Error} when no value of the type represents it exactly.
+ */
+export function convert(cell: Cell, type: ColumnType | undefined): Value {
+  if (cell === null) return null;
+  if (cell instanceof Nested) throw new Error(nestedValue(cell.json));
+  if (type === 'text') return textOf(cell);
+  if (type === undefined && !(cell instanceof Numeral)) return cell;
+  const text = textOf(cell);
+  // Some programs put all fields of CSV in quotes, also those without a value.
+  if (text === '') return null;
+  if (type === 'boolean') {
+    const folded = text.toLowerCase();
+    if (folded !== 'true' && folded !== 'false') throw new Error(`"${text}" is not a boolean`);
+    return folded === 'true';
+  }
+  const number = exactNumber(text);
+  if (number !== undefined) return number;
+  if (decimalOf(text) === undefined) throw new Error(`"${text}" is not a number`);
+  throw new Error(
+    `"${text}" cannot be stored as a number without changing it; --types stores the column as text`,
+  );
+}
+
+function nestedValue(json: string): string {
+  const [what, value] = json.startsWith('[')
+    ? ['a list', 'its JSON text']
+    : ['an object', 'columns of their own'];
+  return `the value is ${what}, and a record has none; --flatten stores ${value}`;
+}
+
+/** Parses `--types a=number,b=text` into an object without a prototype: `__proto__` is an ordinary column name. */
+export function parseColumnTypes(text: string, before: Record<string, ColumnType> | undefined) {
+  const types: Record<string, ColumnType> = Object.assign(Object.create(null), before);
+  for (const pair of pairsOf(text)) {
+    const at = pair.lastIndexOf('=');
+    const column = pair.slice(0, Math.max(0, at)).trim();
+    const type = pair.slice(at + 1).trim();
+    if (column === '') throw new Error(`"${pair}" is not COLUMN=TYPE`);
+    if (!isColumnType(type)) {
+      const hint = didYouMean(type, COLUMN_TYPES);
+      throw new Error(`"${type}" is not one of ${COLUMN_TYPES.join(', ')}${hint}`);
+    }
+    types[column] = type;
+  }
+  return types;
+}
+
+/** Splits a list of pairs. The name of a column may contain commas. */
+function pairsOf(text: string): string[] {
+  const pairs: string[] = [];
+  let name = '';
+  for (const part of text.split(',')) {
+    name += part;
+    if (part.includes('=')) {
+      pairs.push(name);
+      name = '';
+    } else name += ',';
+  }
+  return name === '' ? pairs : [...pairs, name.slice(0, -1)];
+}
+
+function isColumnType(type: string): type is ColumnType {
+  return COLUMN_TYPES.includes(type as ColumnType);
+}
+
+/** Whether a text is a number that is not written as JavaScript does, without the leading zeros and signs of codes. */
+function isNumberForm(text: string): boolean {
+  return /^-?(?:0|[1-9]\d*)?(?:\.\d*)?(?:[eE][+-]?\d+)?$/.test(text) && exactNumber(text) !== undefined;
+}
+
+function isWrittenAsNumber(text: string): boolean {
+  const number = Number(text);
+  return Number.isFinite(number) && String(number) === text;
+}
+
+/** Returns the text of a cell. A number has its usual form: `7.0` and `7e0` are `7`. */
+export function usualText(cell: Cell): string {
+  return cell instanceof Numeral ? String(exactNumber(cell.text) ?? cell.text) : textOf(cell);
+}
+
+/** Returns the double that equals a decimal number; undefined when there is none. */
+export function exactNumber(text: string): number | undefined {
+  const decimal = decimalOf(text);
+  if (decimal === undefined) return undefined;
+  const number = Number(text);
+  if (decimal !== decimalOf(String(number))) return undefined;
+  // The service stores -0 as 0.
+  return number === 0 ? 0 : number;
+}
+
+/** Returns a normal form of a decimal number, such as `-12e3`; undefined for a text that is not a number. */
+function decimalOf(text: string): string | undefined {
+  const parts = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?$/.exec(text);
+  if (!parts || /^[+-]?\.?$/.test(text)) return undefined;
+  const [, sign, whole = '', fraction = '', exponent = '0'] = parts;
+  if (whole === '' && fraction === '') return undefined;
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  if (significant === '') return '0';
+  const power = Number(exponent) - fraction.length + digits.length - significant.length;
+  return `${sign === '-' ? '-' : ''}${significant}e${power}`;
+}

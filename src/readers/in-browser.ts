@@ -1,0 +1,279 @@
+// The import of the page: what reads files here and has no part of Node. The build makes one module of it.
+
+import { textOf } from './cells.js';
+import type { ColumnType, TypeHint } from './column-types.js';
+import { type CsvLayout, detectLayout, linesAboveHeader } from './csv/dialect.js';
+import type { CsvHeader } from './csv/header.js';
+import { rowsOfCsv } from './csv/rows.js';
+import { type IdentityColumns, identityColumns, isIdentityOnly } from './identity/column.js';
+import { Identities } from './identity/identities.js';
+import { inferredIdentity, OtherKind, type OtherKindCalls } from './identity/other-kind.js';
+import { Inspection } from './inspection.js';
+import { rowsOfDocuments } from './json/documents.js';
+import { isJsonObject } from './json/object.js';
+import { flattenedRows, rowOfJson } from './json/row.js';
+import { refuseWrapper } from './json/wrapper.js';
+import { groupedHints, headerWarning, reasonOfText } from './notes.js';
+import { refuseNoTable } from './other-formats.js';
+import { RecordMaker } from './record-maker.js';
+import { BadRow, isBroken, type ReadRow, type SourceRow } from './rows.js';
+import { TextColumns } from './text-columns.js';
+
+const SAMPLE_BYTES = 1 << 18;
+const SAMPLE_ROWS = 20;
+
+/** A line that is not stored. */
+export interface BadLine {
+  line: number;
+  reason: string;
+}
+
+/** A record to send: a line of NDJSON, and the line of the file that it comes from. */
+export interface RecordLine {
+  json: Uint8Array;
+  line: number;
+}
+
+/** The types that the user chose. */
+type Types = Readonly<Record<string, ColumnType>>;
+
+/** Reads the rows of a file from its beginning. Throws for a file that is not UTF-8. */
+type Rows = () => AsyncGenerator<ReadRow[]>;
+
+interface BrowserFormat {
+  /** The format in words. */
+  name: string;
+  typed: boolean;
+  nulls: ReadonlySet<string>;
+  rows: Rows;
+  /** What names columns got that have none. Filled when the rows are read. */
+  names: string[];
+}
+
+/** A file in a browser, read once to decide its columns. */
+export class BrowserFile {
+  readonly #format: BrowserFormat;
+  readonly #inspection: Inspection;
+  readonly #texts: TextColumns;
+  /** The first rows, each with the text of every column. */
+  readonly sample: readonly (readonly string[])[];
+  /** Number of rows that are no records. They are reported when records are made. */
+  readonly broken: number;
+  readonly #idColumn: string | undefined;
+
+  private constructor(
+    format: BrowserFormat,
+    inspection: Inspection,
+    { sample, broken, texts }: { sample: readonly SourceRow[]; broken: number; texts: TextColumns },
+    idColumn: string | undefined,
+  ) {
+    this.broken = broken;
+    this.#format = format;
+    this.#inspection = inspection;
+    this.#texts = texts;
+    this.#idColumn = idColumn;
+    this.sample = sample.map(({ names, cells }) =>
+      inspection.names.map((name) => textOf(cells[names.indexOf(name)] ?? null)),
+    );
+  }
+
+  /**
+   * Detects format, columns and identity. `idColumn` is the column of the identity; without it, the file's `id` or `uuid`.
+   * `onProgress` gets the number of rows so far.
+   */
+  static async open(
+    file: Blob,
+    {
+      idColumn,
+      onProgress,
+      signal,
+    }: { idColumn?: string; onProgress?(rows: number): void; signal?: AbortSignal } = {},
+  ): Promise<BrowserFile> {
+    const format = await formatOf(file, idColumn);
+    const inspection = new Inspection(format, idColumn);
+    const texts = new TextColumns();
+    const sample: SourceRow[] = [];
+    let broken = 0;
+    for await (const rows of format.rows()) {
+      signal?.throwIfAborted();
+      for (const row of rows) {
+        if (isBroken(row)) broken += 1;
+        else {
+          inspection.observe(row);
+          texts.observe(row);
+          if (sample.length < SAMPLE_ROWS) sample.push(row);
+        }
+      }
+      onProgress?.(inspection.rows);
+    }
+    return new BrowserFile(format, inspection, { sample, broken, texts }, idColumn);
+  }
+
+  /** The format in words. */
+  get format(): string {
+    return this.#format.name;
+  }
+
+  /** Whether the values of the file have types of their own. */
+  get typed(): boolean {
+    return this.#format.typed;
+  }
+
+  /** What the user should know before the import. */
+  get notes(): string[] {
+    const warning = this.typed ? undefined : headerWarning(this.columns);
+    return [
+      ...(warning === undefined ? [] : [warning]),
+      ...this.#format.names,
+      ...groupedHints(this.#inspection.hints).map((group) => {
+        const [{ type, nulls }] = group as [TypeHint];
+        const remedy =
+          nulls.length === 0
+            ? `choose the type ${type}`
+            : 'the option --null of cosift import reads such texts as no value';
+        return `${reasonOfText(group)}: ${remedy}`;
+      }),
+    ];
+  }
+
+  get rows(): number {
+    return this.#inspection.rows;
+  }
+
+  /** The columns with their types; undefined for a column whose values have types of their own. */
+  get columns(): { name: string; type: ColumnType | undefined }[] {
+    return this.#inspection.names.map((name) => ({ name, type: this.#inspection.typeOf(name) }));
+  }
+
+  /** The texts in each column of the records: whether it has any, how many values are none, and whether they tell what it is. */
+  get texts(): { name: string; isText: boolean; others: number; isTelling: boolean }[] {
+    const { identity } = this;
+    const names = this.#inspection.names.filter((name) => !isIdentityOnly(name, identity));
+    const telling = new Set(this.#texts.telling(names));
+    return names.map((name) => ({ name, ...this.#texts.of(name), isTelling: telling.has(name) }));
+  }
+
+  get identity(): IdentityColumns {
+    return this.#identityWith({});
+  }
+
+  #identityWith(types: Types): IdentityColumns {
+    const kind = this.#inspection.identity.kind(types[this.#idColumn ?? 'id']);
+    return identityColumns(this.#idColumn, this.#inspection, kind, this.#inspection.keys(false));
+  }
+
+  /**
+   * Checks whether a database has the records of the file under another kind of identity. `get` requests one of its
+   * records.
+   *
+   * @throws {Error} when the records would be stored twice.
+   */
+  async checkKind(types: Types, get: OtherKindCalls['get']): Promise<void> {
+    const identity = inferredIdentity(this.#identityWith(types), this.#inspection.identity, types);
+    const optionFor = (name: string, type: ColumnType) => `the column "${name}" the type ${type}`;
+    await new OtherKind({ get, optionFor }).check(identity);
+  }
+
+  /**
+   * Yields the records, and the lines that are none. Records with an integer id come first, because the service gives the
+   * others ids above all that exist.
+   */
+  async *records(types: Types = {}): AsyncGenerator<{ records: RecordLine[]; bad: BadLine[] }> {
+    const identity = this.#identityWith(types);
+    const named = this.#idColumn !== undefined;
+    const ofColumns = new Map(this.columns.map(({ name, type }) => [name, types[name] ?? type]));
+    const typeOf = (name: string) => ofColumns.get(name);
+    const maker = new RecordMaker(
+      { identity, named, hasRecords: this.#inspection.records > 0, nulls: this.#format.nulls, typeOf },
+      new Identities(),
+    );
+    const withId =
+      this.#inspection.memberIds + (identity.kind === 'id' ? this.#inspection.identity.values : 0);
+    const isMixed = withId > 0 && withId < this.rows;
+    for (const hasId of isMixed ? [true, false] : [undefined]) {
+      for await (const rows of this.#format.rows()) {
+        const records: RecordLine[] = [];
+        const bad: BadLine[] = [];
+        for (const row of rows) {
+          if (isBroken(row)) {
+            if (hasId !== false) bad.push({ line: row.line, reason: row.reason });
+            continue;
+          }
+          if (hasId !== undefined && maker.hasId(row) !== hasId) continue;
+          try {
+            records.push(maker.make(row));
+          } catch (error) {
+            if (!(error instanceof BadRow)) throw error;
+            bad.push({ line: row.line, reason: error.message });
+          }
+        }
+        yield { records, bad };
+      }
+    }
+  }
+}
+
+async function formatOf(file: Blob, idColumn: string | undefined): Promise<BrowserFormat> {
+  const head = await file.slice(0, SAMPLE_BYTES).arrayBuffer();
+  const isWhole = head.byteLength === file.size;
+  // The end of the sample may divide a character.
+  const text = new TextDecoder('utf-8').decode(head, { stream: !isWhole });
+  const start = text.trimStart();
+  if (start === '') throw new Error('The file is empty.');
+  if (/[\0\ufffd]/.test(text)) {
+    throw new Error(
+      'The file is not text in UTF-8. The command "cosift import" reads other encodings, and Parquet.',
+    );
+  }
+  const typed = { typed: true, nulls: new Set<string>(), names: [] };
+  if (/^[[{]/.test(start)) refuseWrapper(text, isWhole);
+  if (start.startsWith('{') && start.split('\n').some((line) => line.startsWith('{') && isJsonObject(line))) {
+    return { ...typed, name: 'NDJSON', rows: () => flattenedRows(rowsOfLines(file, idColumn)) };
+  }
+  if (/^[[{]/.test(start)) {
+    return { ...typed, name: 'JSON', rows: () => flattenedRows(rowsOfDocuments(chunksOf(file), idColumn)) };
+  }
+  const sample = detectLayout(text, isWhole, {});
+  refuseNoTable(sample, (minShare) => linesAboveHeader(text, isWhole, {}, minShare));
+  const names: string[] = [];
+  const onHeader = (_: string, { notes }: CsvHeader) => {
+    names.splice(0, names.length, ...notes);
+  };
+  const rows = () => rowsOfCsv(chunksOf(file), sample.layout, { onHeader });
+  return { name: nameOf(sample.layout), typed: false, nulls: new Set(), rows, names };
+}
+
+function nameOf({ separator, quote }: CsvLayout): string {
+  const separated =
+    separator === ',' ? [] : [`separated by ${separator === '\t' ? 'tabs' : `"${separator}"`}`];
+  const quoted = quote === '"' ? [] : [quote === '' ? 'without quotes' : `quoted by ${quote}`];
+  return ['CSV', ...separated, ...quoted].join(', ');
+}
+
+async function* rowsOfLines(file: Blob, idColumn: string | undefined): AsyncGenerator<ReadRow[]> {
+  const decoder = new TextDecoder('utf-8');
+  let rest = '';
+  let line = 0;
+  const rowOf = (text: string): ReadRow[] => {
+    line += 1;
+    return text.trim() === '' ? [] : [rowOfJson(text.trimEnd(), { line }, idColumn)];
+  };
+  for await (const chunk of chunksOf(file)) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    yield lines.flatMap(rowOf);
+  }
+  yield rowOf(rest + decoder.decode());
+}
+
+/** The bytes of a file without a byte order mark. */
+async function* chunksOf(file: Blob): AsyncGenerator<Uint8Array> {
+  const head = new Uint8Array(await file.slice(0, 3).arrayBuffer());
+  const hasMark = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf;
+  const reader = (hasMark ? file.slice(3) : file).stream().getReader();
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+  } finally {
+    await reader.cancel();
+  }
+}

@@ -1,0 +1,350 @@
+import { didYouMean } from '../schema/index.js';
+import type { ColumnType } from './column-types.js';
+import { openContent } from './content.js';
+import { NotUtf8 } from './encoding/utf8.js';
+import {
+  detectFormat,
+  detectLegacyEncoding,
+  type Format,
+  type FormatOptions,
+  type OnRead,
+} from './format.js';
+import {
+  type IdentityColumns,
+  IdentityValues,
+  identityColumns,
+  identityText,
+  idText,
+  isIdentityOnly,
+} from './identity/column.js';
+import { Identities } from './identity/identities.js';
+import { type InferredIdentity, inferredIdentity } from './identity/other-kind.js';
+import { Inspection, inspect } from './inspection.js';
+import { flattenedRows } from './json/row.js';
+import { LiveTypes, RecordMaker, type RecordPlan } from './record-maker.js';
+import { BadRow, isBroken, type OnBadRow, type ReadRow, type Row, type SourceRow } from './rows.js';
+import { SkippedColumns } from './skipped-columns.js';
+import type { Source } from './source.js';
+
+export interface InputOptions extends FormatOptions {
+  types?: Record<string, ColumnType>;
+  flatten?: boolean;
+  skipColumns?: readonly string[];
+}
+
+/**
+ * The two parts of a file. The service assigns ids above all existing ids. The records with an id are sent first, so
+ * that no other record gets the same id.
+ */
+const RECORD_PARTS = ['with-id', 'without-id'] as const;
+type RecordPart = (typeof RECORD_PARTS)[number];
+
+/** The records of a file or a pipe. */
+export class Input {
+  readonly #source: Source;
+  readonly #options: InputOptions;
+  readonly #identities = new Identities();
+  readonly format: Format;
+  readonly #skipped: SkippedColumns;
+  /** What all rows have in common; undefined for JSON from a pipe, which is sent while it arrives. */
+  readonly inspection: Inspection | undefined;
+  /** Undefined until the first record of JSON from a pipe. */
+  identity: IdentityColumns | undefined;
+  /** Columns that options name and that no record of JSON from a pipe has had so far, with the names of the options. */
+  readonly #unseen = new Map<string, string>();
+  readonly #valuesOfPipe = new IdentityValues();
+  /** The types of JSON from a pipe. */
+  #live: LiveTypes | undefined;
+
+  private constructor(
+    source: Source,
+    options: InputOptions,
+    format: Format,
+    skipped: SkippedColumns,
+    inspection: Inspection | undefined,
+  ) {
+    this.#source = source;
+    this.#options = options;
+    this.format = format;
+    this.#skipped = skipped;
+    this.inspection = inspection;
+    if (inspection !== undefined) {
+      this.identity = this.#identityOf(inspection);
+    }
+  }
+
+  /** Detects the format, and reads a file once to decide its types and identity. */
+  static async open(source: Source, options: InputOptions, onProgress: OnRead): Promise<Input> {
+    const skipped = new SkippedColumns(options.skipColumns);
+    const skips = (name: string) => skipped.skips(name);
+    const format = skipped.applyTo(await detectFormat(source, options, skips, onProgress));
+    const progress = (rows: number) =>
+      onProgress(rows, format.total === undefined ? source.share() : rows / format.total);
+    const observe = (rows: AsyncGenerator<ReadRow[]>) =>
+      inspect(format, options.flatten ? flattenedRows(rows) : rows, options.idColumn, progress);
+    if (!format.isRepeatable) {
+      const sample = format.sample?.();
+      return new Input(source, options, format, skipped, sample && (await observe(sample)));
+    }
+    try {
+      return new Input(source, options, format, skipped, await observe(format.rows()));
+    } catch (error) {
+      if (!(error instanceof NotUtf8) || options.encoding !== undefined) throw error;
+      const encoding = await detectLegacyEncoding(await openContent(source));
+      if (encoding === undefined) throw error;
+      return Input.open(source, { ...options, encoding }, onProgress);
+    }
+  }
+
+  /** The path of the file; undefined for a pipe. */
+  get file(): string | undefined {
+    return this.#source.file;
+  }
+
+  /**
+   * Checks the columns that an option names. For JSON from a pipe, {@link unseenColumns} tells at the end.
+   *
+   * @throws {Error} when no row has one of them.
+   */
+  checkColumns(option: string, names: readonly string[]): void {
+    const { inspection } = this;
+    if (inspection === undefined) {
+      for (const name of names) this.#unseen.set(name, option);
+      return;
+    }
+    for (const name of names) {
+      if (inspection.has(name)) continue;
+      throw new Error(`${option}: there is no column "${name}"${didYouMean(name, inspection.names)}`);
+    }
+  }
+
+  /**
+   * Checks that the file has the columns that are left out, and that no other option names them: `used` are the columns
+   * of those options.
+   */
+  checkSkipped(used: readonly string[]): void {
+    const both = used.find((name) => this.#skipped.skips(name));
+    if (both !== undefined) throw new Error(`--skip-columns: another option names the column "${both}"`);
+    if (this.inspection === undefined) return;
+    const [missing] = this.#skipped.missing;
+    if (missing === undefined) return;
+    const hint = didYouMean(missing, this.inspection.names);
+    throw new Error(`--skip-columns: there is no column "${missing}"${hint}`);
+  }
+
+  /** Returns what is wrong with the options once all records are read: columns that no record has. */
+  unseenColumns(): string[] {
+    const unseen = [
+      ...this.#unseen,
+      ...this.#skipped.missing.map((name) => [name, '--skip-columns'] as const),
+    ];
+    return unseen.map(([name, option]) => `${option}: no record has a column "${name}"`);
+  }
+
+  /** Returns the type of a column; undefined when each value has its own. */
+  typeOf(name: string): ColumnType | undefined {
+    return this.#options.types?.[name] ?? this.inspection?.typeOf(name);
+  }
+
+  /** Whether an option declares the type of a column. */
+  hasDeclaredType(name: string): boolean {
+    return this.#options.types?.[name] !== undefined;
+  }
+
+  /** The number of records; undefined while it is not known. */
+  get total(): number | undefined {
+    return this.format.isRepeatable ? this.inspection?.rows : undefined;
+  }
+
+  /** Yields the records in the order in which they are sent. `onlyChecks` says that most of them are not sent. */
+  async *records(onBad: OnBadRow, { onlyChecks = false } = {}): AsyncGenerator<Row[]> {
+    const maker =
+      this.inspection && new RecordMaker(this.#plan(this.inspection, onlyChecks), this.#identities);
+    if (maker === undefined || !this.format.isRepeatable) {
+      yield* this.#recordsOfPipe(maker, onBad);
+      return;
+    }
+    const [first] = this.#parts();
+    for (const part of this.#parts()) {
+      yield* this.#part(part, maker, part === first ? onBad : () => undefined, onBad);
+    }
+    await this.#source.checkUnchanged();
+  }
+
+  /**
+   * Yields the records without an id again when the file also has rows with an id. Not for a pipe. Bad rows are not
+   * reported a second time.
+   */
+  async *withoutId(): AsyncGenerator<Row[]> {
+    if (this.inspection === undefined || !this.format.isRepeatable || this.#parts().length < 2) return;
+    const maker = new RecordMaker(this.#plan(this.inspection), new Identities());
+    const ignore = () => undefined;
+    yield* this.#part('without-id', maker, ignore, ignore);
+    await this.#source.checkUnchanged();
+  }
+
+  hasRowWithId(id: number): boolean {
+    return this.#identities.lineOfId(id) !== 0;
+  }
+
+  /** Yields the first row of each of these ids as it is in the file. */
+  async *rowsWithIds(ids: ReadonlySet<number>): AsyncGenerator<{ id: number; row: SourceRow }> {
+    const missing = new Set(ids);
+    for await (const rows of this.#rows()) {
+      for (const row of rows) {
+        if (isBroken(row) || this.identity === undefined) continue;
+        const id = Number(idText(row, this.identity, this.#isNamed));
+        if (missing.delete(id)) yield { id, row };
+      }
+    }
+  }
+
+  /** The identity column, if its values alone decide of which kind they are. For a pipe: the values so far. */
+  inferredIdentity(): InferredIdentity | undefined {
+    if (this.identity === undefined) return undefined;
+    const values = this.format.isRepeatable ? this.inspection?.identity : this.#valuesOfPipe;
+    return values && inferredIdentity(this.identity, values, this.#options.types);
+  }
+
+  /** The types of the columns that this file decided, so that no option declares them. */
+  decidedTypes(): [name: string, type: ColumnType][] {
+    const { inspection, identity } = this;
+    const names = inspection?.names ?? [...(this.#live?.texts ?? []), ...keyColumnOf(identity)];
+    return [...new Set(names)].flatMap((name) => {
+      const isKey = name === identity?.column && identity.kind === 'key';
+      const isIdentity = identity !== undefined && isIdentityOnly(name, identity);
+      // A column that is declared as text has keys, even if all its values are integers.
+      const type = isKey || inspection === undefined ? 'text' : this.typeOf(name);
+      if (type === undefined || isIdentity || this.#options.types?.[name] !== undefined) return [];
+      return [[name, type]];
+    });
+  }
+
+  #identityOf(inspection: Inspection): IdentityColumns {
+    const { idColumn, types } = this.#options;
+    const kind = inspection.identity.kind(types?.[idColumn ?? 'id']);
+    return identityColumns(idColumn, inspection, kind, inspection.keys(this.file === undefined));
+  }
+
+  #plan(inspection: Inspection, onlyChecks = false): RecordPlan {
+    const identity = this.identity ?? this.#identityOf(inspection);
+    const types = new Map(inspection.names.map((name) => [name, this.typeOf(name)]));
+    return {
+      identity,
+      named: this.#isNamed,
+      hasRecords: inspection.records > 0,
+      nulls: this.format.nulls,
+      onlyChecks,
+      typeOf: (name) => types.get(name),
+    };
+  }
+
+  #parts(): readonly RecordPart[] {
+    const { inspection, identity } = this;
+    if (inspection === undefined) return RECORD_PARTS;
+    const withId = inspection.memberIds + (identity?.kind === 'id' ? inspection.identity.values : 0);
+    if (withId === 0) return ['without-id'];
+    return withId >= inspection.rows ? ['with-id'] : RECORD_PARTS;
+  }
+
+  async *#part(
+    part: RecordPart,
+    maker: RecordMaker,
+    onBroken: OnBadRow,
+    onBad: OnBadRow,
+  ): AsyncGenerator<Row[]> {
+    const isOnly = this.#parts().length === 1;
+    for await (const batch of this.#rows()) {
+      const rows: Row[] = [];
+      for (const row of batch) {
+        if (isBroken(row)) onBroken(row, row.reason);
+        else if (isOnly || maker.hasId(row) === (part === 'with-id')) this.#add(rows, maker, row, onBad);
+      }
+      if (rows.length > 0) yield rows;
+    }
+  }
+
+  /** Rows of a pipe are sent in their order: either all have an id, or none. */
+  async *#recordsOfPipe(maker: RecordMaker | undefined, onBad: OnBadRow): AsyncGenerator<Row[]> {
+    let first: RecordPart | undefined;
+    for await (const batch of this.#rows()) {
+      const rows: Row[] = [];
+      for (const row of batch) {
+        if (isBroken(row)) {
+          onBad(row, row.reason);
+          continue;
+        }
+        maker ??= this.#liveMaker(row);
+        this.#see(row);
+        const part = maker.hasId(row) ? 'with-id' : 'without-id';
+        first ??= part;
+        if (part === first) this.#add(rows, maker, row, onBad);
+        else onBad(row, mixedIds(first));
+      }
+      if (rows.length > 0) yield rows;
+    }
+  }
+
+  get #isNamed(): boolean {
+    return this.#options.idColumn !== undefined;
+  }
+
+  /** Reads all rows, with the columns that are stored. */
+  #rows(): AsyncGenerator<ReadRow[]> {
+    const rows = this.format.rows();
+    return this.#options.flatten ? flattenedRows(rows) : rows;
+  }
+
+  #add(rows: Row[], maker: RecordMaker, row: SourceRow, onBad: OnBadRow): void {
+    try {
+      rows.push(maker.make(row));
+    } catch (error) {
+      if (!(error instanceof BadRow)) throw error;
+      onBad(row, error.message);
+    }
+  }
+
+  #see(row: SourceRow): void {
+    const { identity } = this;
+    if (this.#unseen.size > 0) for (const name of row.names) this.#unseen.delete(name);
+    this.#valuesOfPipe.observe(identityText(row, identity?.column, this.#isNamed));
+  }
+
+  /** Decides the identity from the first record of a pipe. */
+  #liveMaker(row: SourceRow): RecordMaker {
+    const { types, idColumn } = this.#options;
+    const first = new Inspection(this.format, idColumn);
+    first.observe(row);
+    if (idColumn !== undefined && !first.has(idColumn)) {
+      const hint = didYouMean(idColumn, first.names);
+      throw new Error(`--id-column: the first record of the pipe has no column "${idColumn}"${hint}`);
+    }
+    this.identity = this.#identityOf(first);
+    const live = new LiveTypes();
+    this.#live = live;
+    return new RecordMaker(
+      {
+        identity: this.identity,
+        named: this.#isNamed,
+        hasRecords: first.records > 0,
+        nulls: this.format.nulls,
+        typeOf: (name, cell) => types?.[name] ?? live.typeOf(name, cell),
+      },
+      this.#identities,
+    );
+  }
+}
+
+/** Returns the name of the column with the keys, if there is one. */
+function keyColumnOf(identity: IdentityColumns | undefined): string[] {
+  return identity?.kind === 'key' && identity.column !== undefined ? [identity.column] : [];
+}
+
+/** Explains why a pipe may not mix records with an id and records without one. */
+function mixedIds(first: RecordPart): string {
+  const [rule, here] = first === 'with-id' ? ['an id', 'has none'] : ['no id', 'has one'];
+  return (
+    `the first record has ${rule} and this one ${here}: one could overwrite the other. ` +
+    'A file may mix them, a pipe may not'
+  );
+}
