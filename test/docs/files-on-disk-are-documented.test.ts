@@ -40,14 +40,13 @@ test('every file of a data directory is on the page, and every file of the page 
   const lasting = named(chapter('Data directory'));
   const temporary = named(chapter('Temporary files'));
   expect([...found].filter((path) => ![...lasting, ...temporary].includes(path))).toEqual([]);
-  // The lock of the keys exists only while they change, and the other file only after a file was replaced.
+  // The replaced log exists only after a file was replaced.
   // Models are copied by `cosift model add`, the demo is stored by `cosift serve --demo`. Only a database of millions of records has an approximate index.
   const rare = [
     'databases/ID/derived/N.graph',
     'databases/ID/derived/approximate',
     'databases/ID/records.sqlite-wal.replaced',
     'demo.sha256',
-    'keys.json.locked',
     'models/NAME',
   ];
   expect(lasting.filter((path) => !found.has(path)).sort()).toEqual(rare);

@@ -1,12 +1,11 @@
 import { readFileSync, statSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import lockfile from 'proper-lockfile';
-import { CosiftError } from '../../errors.js';
+import { DataLock } from '../../backend/data-lock.js';
+import { CosiftError, isCode } from '../../errors.js';
 import { checkSchema } from '../../schema/index.js';
 import { type FileKind, parseChecked, writeChecked } from '../files/checked-file.js';
-import { removeTemporaries, writeFailure } from '../files/secret-file.js';
+import { removeTemporaries } from '../files/secret-file.js';
 import { ADMIN } from './caller.js';
 import type { StoredKey } from './key-entry.js';
 import type { KeyStorage } from './key-storage.js';
@@ -19,8 +18,6 @@ export const KEYS_FILE: FileKind<StoredKey> = {
     'put a sound copy in its place, or remove it and issue the keys again; until then no issued key is valid',
 };
 
-/** A process renews its lock every second, so the process of a lock that is this old has ended. Milliseconds. */
-const STALE_MS = 5_000;
 const MAX_WAIT_MS = 15_000;
 const RETRY_MS = 10;
 
@@ -47,11 +44,7 @@ export class KeyFile implements KeyStorage {
 
   /** One process at a time changes the file. */
   async change(change: (keys: StoredKey[]) => StoredKey[]): Promise<void> {
-    await withLock(this.#file, (assertHeld) => {
-      const keys = change(readKeys(this.#file));
-      assertHeld();
-      return writeChecked(this.#file, keys, KEYS_FILE);
-    });
+    await withLock(this.#file, () => writeChecked(this.#file, change(readKeys(this.#file)), KEYS_FILE));
   }
 }
 
@@ -106,39 +99,27 @@ export function checkStored(value: unknown): StoredKey {
   return value as StoredKey;
 }
 
-/** Runs `work` while no other process changes the file. `work` calls `assertHeld` right before it writes the file. */
-async function withLock(file: string, work: (assertHeld: () => void) => Promise<void>): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 }).catch((error) => {
-    throw writeFailure(file, error);
-  });
-  let lost: Error | undefined;
-  const unlock = await lock(file, (error) => {
-    lost = error;
-  });
+/** Runs `work` while nobody else changes the file: no other process, and no other call of this one. */
+async function withLock(file: string, work: () => Promise<void>): Promise<void> {
+  const lock = await takeLock(file);
   try {
-    await work(() => {
-      if (lost !== undefined) throw busy(file, lost);
-    });
+    await work();
   } finally {
-    if (lost === undefined) await unlock();
+    lock.release();
   }
 }
 
-async function lock(file: string, onCompromised: (error: Error) => void): Promise<() => Promise<void>> {
-  const lockfilePath = `${file}.locked`;
-  const options = { lockfilePath, realpath: false, stale: STALE_MS, update: 1_000, onCompromised };
+/** Takes a lock of the system, which ends with its process. It is not on the file itself, because that is replaced. */
+async function takeLock(file: string): Promise<DataLock> {
   const deadline = performance.now() + MAX_WAIT_MS;
   for (;;) {
     try {
-      return await lockfile.lock(file, options);
+      return DataLock.take(`${file}.locked`);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ELOCKED') throw writeFailure(file, error);
+      if (!isCode(error, 'data_locked')) throw error;
       if (performance.now() > deadline) throw busy(file, error);
     }
-    // After the clock was set back, an abandoned lock seems to be renewed in the future.
-    const renewedAt = statSync(lockfilePath, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    if (renewedAt > Date.now() + STALE_MS) await rm(lockfilePath, { recursive: true, force: true });
-    else await pause(RETRY_MS);
+    await pause(RETRY_MS);
   }
 }
 
