@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import { END, type Manifest, paddingOf, TarReader, tarHeader } from '../../src/store/archive/index.js';
+import { type Manifest, readTar, writeTar } from '../../src/store/archive/index.js';
 
 /** A directory that is removed after the test. */
 export async function testDirectory(): Promise<string> {
@@ -31,10 +31,9 @@ export interface Entry {
 
 /** The files of an archive, the manifest first. */
 export async function entriesOf(archive: Uint8Array): Promise<Entry[]> {
-  const reader = new TarReader(chunked(archive));
   const entries: Entry[] = [];
-  for (let next = await reader.next(); next !== undefined; next = await reader.next()) {
-    entries.push({ name: next.name, content: await bytesOf(reader.content(next.size)) });
+  for await (const { path, content } of readTar(chunked(archive))) {
+    entries.push({ name: path, content: await bytesOf(content) });
   }
   return entries;
 }
@@ -44,13 +43,13 @@ export function manifestOf(entries: readonly Entry[]): Manifest {
 }
 
 /** An archive of entries as they are, whatever the manifest says. */
-export function archiveOf(entries: readonly Entry[]): Buffer {
-  const parts = entries.flatMap(({ name, content }) => [
-    tarHeader(name, content.length, new Date()),
-    content,
-    new Uint8Array(paddingOf(content.length)),
-  ]);
-  return Buffer.concat([...parts, END]);
+export function archiveOf(entries: readonly Entry[]): Promise<Buffer> {
+  const sources = entries.map(({ name, content }) => ({
+    path: name,
+    bytes: content.length,
+    source: content,
+  }));
+  return bytesOf(writeTar(sources));
 }
 
 export function sha256(bytes: Uint8Array): string {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, open, statfs } from 'node:fs/promises';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { untilAborted } from '../../async/until-aborted.js';
 import { CosiftError } from '../../errors.js';
 import { writeFailure } from '../../server/files/secret-file.js';
@@ -9,7 +10,8 @@ import {
   MANIFEST,
   type Manifest,
   parseManifest,
-  TarReader,
+  readTar,
+  type TarFile,
 } from '../../store/archive/index.js';
 
 /** Maximum bytes of a manifest, which has a few hundred for each database. */
@@ -27,38 +29,33 @@ export async function extract(
   directory: string,
   signal: AbortSignal,
 ): Promise<Manifest> {
-  const reader = new TarReader(untilAborted(chunks, signal));
+  const archived = readTar(untilAborted(chunks, signal));
+  const next = async () => (await archived.next()).value ?? undefined;
   try {
-    const manifest = await readManifest(reader);
+    const manifest = await readManifest(await next());
     await checkRoom(manifest, directory);
     for (const file of manifest.files) {
-      const entry = await reader.next();
-      if (entry?.name !== file.path || entry.size !== file.bytes) {
+      const found = await next();
+      if (found?.path !== file.path || found.bytes !== file.bytes) {
         throw new CosiftError('damaged', `it does not contain ${file.path} as its manifest says`);
       }
-      await writeChecked(file, reader.content(file.bytes), directory);
+      await writeChecked(file, found.content, directory);
     }
-    const extra = await reader.next();
-    if (extra !== undefined) {
-      throw new CosiftError(
-        'damaged',
-        `it contains ${JSON.stringify(extra.name)}, which its manifest does not list`,
-      );
-    }
-    return manifest;
+    const extra = await next();
+    if (extra === undefined) return manifest;
+    const name = JSON.stringify(extra.path);
+    throw new CosiftError('damaged', `it contains ${name}, which its manifest does not list`);
   } finally {
-    await reader.close();
+    // Ends the source of the chunks.
+    await archived.return();
   }
 }
 
-async function readManifest(reader: TarReader): Promise<Manifest> {
-  const entry = await reader.next();
-  if (entry?.name !== MANIFEST || entry.size > MAX_MANIFEST_BYTES) {
+async function readManifest(file: TarFile | undefined): Promise<Manifest> {
+  if (file?.path !== MANIFEST || file.bytes > MAX_MANIFEST_BYTES) {
     throw new CosiftError('damaged', 'it is not a backup of cosift');
   }
-  const parts: Uint8Array[] = [];
-  for await (const part of reader.content(entry.size)) parts.push(part);
-  return parseManifest(Buffer.concat(parts).toString('utf8'));
+  return parseManifest(await text(file.content));
 }
 
 async function checkRoom({ files }: Manifest, directory: string): Promise<void> {

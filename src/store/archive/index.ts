@@ -1,3 +1,2 @@
 export * from './manifest.js';
-export { BLOCK, END, paddingOf, tarHeader } from './tar-header.js';
-export { TarReader } from './tar-reader.js';
+export * from './tar.js';

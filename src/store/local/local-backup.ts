@@ -7,28 +7,22 @@ import { parseJson } from '../../schema/index.js';
 import {
   ARCHIVE_FORMAT,
   type ArchivedDatabase,
-  BLOCK,
-  END,
   MANIFEST,
   type Manifest,
   OTHER_FILES,
-  paddingOf,
   storeFile,
-  tarHeader,
+  type TarSource,
+  tarBytes,
+  writeTar,
 } from '../archive/index.js';
 import type { StoreBackup } from '../record-store.js';
 import type { Backup, NativeEngine } from './binding.js';
-import { contentOf, Spool, sha256Of } from './spool.js';
+import { Spool, sha256Of } from './spool.js';
 import { withStopFlag } from './stop-flag.js';
 import { unwrap } from './unwrap.js';
 
 /** A file of an archive. */
-interface Entry {
-  path: string;
-  bytes: number;
-  sha256: string;
-  content: () => AsyncIterable<Uint8Array>;
-}
+type Entry = TarSource & { sha256: string };
 
 /**
  * Copies one database, or all databases with the keys and the webhooks, as they are at one moment.
@@ -73,7 +67,7 @@ export async function makeBackup(
     };
     const release = releasing(spool, onRelease);
     const all = [entryOf(MANIFEST, Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)), ...entries];
-    return { bytes: archiveBytes(all), chunks: archive(all, signal, release), release };
+    return { bytes: tarBytes(all), chunks: archive(all, signal, release), release };
   } catch (error) {
     await spool?.remove();
     const { code, syscall } = error as NodeJS.ErrnoException;
@@ -136,7 +130,7 @@ async function copyAll(
       path: storeFile(id),
       bytes: size,
       sha256: await sha256Of(file, signal),
-      content: () => contentOf(file, signal),
+      source: file,
     });
   }
   return entries;
@@ -147,9 +141,7 @@ function entryOf(path: string, bytes: Uint8Array): Entry {
     path,
     bytes: bytes.length,
     sha256: createHash('sha256').update(bytes).digest('hex'),
-    async *content() {
-      yield bytes;
-    },
+    source: bytes,
   };
 }
 
@@ -162,28 +154,20 @@ function releasing(spool: Spool, onRelease: () => void): () => Promise<void> {
   };
 }
 
-function archiveBytes(entries: readonly Entry[]): number {
-  return entries.reduce((sum, { bytes }) => sum + BLOCK + bytes + paddingOf(bytes), END.length);
-}
-
+/** Yields the archive. Its files are removed before the last chunk: a reader that has it may begin the next backup at once. */
 async function* archive(
   entries: readonly Entry[],
   signal: AbortSignal,
   release: () => Promise<void>,
 ): AsyncGenerator<Uint8Array> {
-  const modified = new Date();
-  for (const { path, bytes, content } of entries) {
-    yield tarHeader(path, bytes, modified);
-    for await (const chunk of content()) {
-      signal.throwIfAborted();
-      yield chunk;
-    }
-    const padding = paddingOf(bytes);
-    if (padding > 0) yield new Uint8Array(padding);
+  let last: Uint8Array | undefined;
+  for await (const chunk of writeTar(entries)) {
+    signal.throwIfAborted();
+    if (last !== undefined) yield last;
+    last = chunk;
   }
-  // A reader that has the last byte may begin the next backup at once.
   await release();
-  yield END;
+  if (last !== undefined) yield last;
 }
 
 function version(): string {

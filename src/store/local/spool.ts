@@ -7,7 +7,7 @@ import { CosiftError } from '../../errors.js';
 /** Bytes that stay free for the writes that go on during a backup. */
 const RESERVE = 64 << 20;
 
-/** Bytes of a chunk of an archive. */
+/** Bytes of one read. */
 const CHUNK = 1 << 18;
 
 /** The directory for the files of one backup until they are sent. It is in the data directory, for its owner only. */
@@ -46,15 +46,10 @@ export class Spool {
   }
 }
 
-/** Yields the content of a file. */
-export function contentOf(file: string, signal: AbortSignal): AsyncIterable<Uint8Array> {
-  return createReadStream(file, { highWaterMark: CHUNK, signal });
-}
-
 /** SHA-256 of the content of a file, in hexadecimal digits. */
 export async function sha256Of(file: string, signal: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of contentOf(file, signal)) hash.update(chunk);
+  for await (const chunk of createReadStream(file, { highWaterMark: CHUNK, signal })) hash.update(chunk);
   return hash.digest('hex');
 }
 
