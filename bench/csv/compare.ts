@@ -5,8 +5,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Input } from '../../src/readers/input.js';
 import { describeInput } from '../../src/cli/import/report.js';
+import { Input } from '../../src/readers/input.js';
 import { openSource } from '../../src/readers/source.js';
 
 /** How DuckDB reads a file: a line of `duckdb-counts.py`. */

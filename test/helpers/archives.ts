@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { packTar } from 'modern-tar';
 import { onTestFinished } from 'vitest';
-import { type Manifest, readTar, writeTar } from '../../src/store/archive/index.js';
+import { type Manifest, readTar } from '../../src/store/archive/index.js';
 
 /** A directory that is removed after the test. */
 export async function testDirectory(): Promise<string> {
@@ -43,13 +44,12 @@ export function manifestOf(entries: readonly Entry[]): Manifest {
 }
 
 /** An archive of entries as they are, whatever the manifest says. */
-export function archiveOf(entries: readonly Entry[]): Promise<Buffer> {
-  const sources = entries.map(({ name, content }) => ({
-    path: name,
-    bytes: content.length,
-    source: content,
+export async function archiveOf(entries: readonly Entry[]): Promise<Buffer> {
+  const files = entries.map(({ name, content }) => ({
+    header: { name, size: content.length },
+    body: new Uint8Array(content),
   }));
-  return bytesOf(writeTar(sources));
+  return Buffer.from(await packTar(files));
 }
 
 export function sha256(bytes: Uint8Array): string {
