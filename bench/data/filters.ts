@@ -1,4 +1,6 @@
+import type { FilterRule } from '../../src/schema/index.js';
 import { CATEGORIES, type Columns, type Data, FIRST_SYNC_MS, SYNC_SPAN_MS } from './columns.js';
+import { ruleTest } from './predicate.js';
 
 /** A rule in the format of the API. `is_empty` and `is_not_empty` have no value. */
 export interface Rule {
@@ -7,20 +9,7 @@ export interface Rule {
   readonly value?: string | number | boolean;
 }
 
-/** The operators of the API. */
-export type Operator =
-  | 'equals'
-  | 'not_equals'
-  | 'greater_than'
-  | 'less_than'
-  | 'greater_than_or_equals'
-  | 'less_than_or_equals'
-  | 'contains'
-  | 'not_contains'
-  | 'starts_with'
-  | 'ends_with'
-  | 'is_empty'
-  | 'is_not_empty';
+export type Operator = FilterRule['operator'];
 
 /** A group of rules in the format of the API. */
 export interface Group {
@@ -113,7 +102,7 @@ export const FILTERS: readonly Filter[] = [NONE, HALF, HUNDREDTH, HUNDREDTH_BY_T
 export const SELECTIVITIES = [0.0001, 0.001, 0.01, 0.05, 0.1, 0.15, 0.25, 0.5, 0.75, 1] as const;
 
 /** A filter on `price` that the share `share` of the records passes. */
-export function keeping(share: number): Filter {
+export function priceBelow(share: number): Filter {
   return {
     name: `price, ${share * 100} %`,
     keeps: `${share * 100} %`,
@@ -139,11 +128,11 @@ export const OPERATORS: readonly Filter[] = (
   ] as const
 ).map((rule) => ({
   name: `${rule.column} ${rule.operator}`,
-  keeps: 'as it does',
+  keeps: 'what the operator passes',
   group: { condition: 'AND', rules: [rule] },
 }));
 
-/** Whether the record at index `i` passes a filter. This definition is independent of any engine. */
+/** Whether the record at index `i` passes a filter. */
 export function predicateOf(filter: Filter, columns: Columns): (i: number) => boolean {
   const { group, time } = filter;
   const byGroup = group === undefined ? () => true : groupPredicate(group, columns);
@@ -164,33 +153,8 @@ function groupPredicate(group: Group, columns: Columns): (i: number) => boolean 
 
 function rulePredicate({ column, operator, value }: Rule, columns: Columns): (i: number) => boolean {
   const at = reader(column, columns);
-  const text = (test: (cell: string) => boolean) => (i: number) => test(at(i) as string);
-  switch (operator) {
-    case 'equals':
-      return (i) => at(i) === value;
-    case 'not_equals':
-      return (i) => at(i) !== value;
-    case 'greater_than':
-      return (i) => (at(i) as number) > (value as number);
-    case 'less_than':
-      return (i) => (at(i) as number) < (value as number);
-    case 'greater_than_or_equals':
-      return (i) => (at(i) as number) >= (value as number);
-    case 'less_than_or_equals':
-      return (i) => (at(i) as number) <= (value as number);
-    case 'contains':
-      return text((cell) => cell.includes(value as string));
-    case 'not_contains':
-      return text((cell) => !cell.includes(value as string));
-    case 'starts_with':
-      return text((cell) => cell.startsWith(value as string));
-    case 'ends_with':
-      return text((cell) => cell.endsWith(value as string));
-    case 'is_empty':
-      return (i) => at(i) === '';
-    case 'is_not_empty':
-      return (i) => at(i) !== '';
-  }
+  const test = ruleTest(operator, value);
+  return (i) => test(at(i));
 }
 
 function reader(column: keyof Data, columns: Columns): (i: number) => string | number | boolean {

@@ -1,5 +1,5 @@
 import { type DatasetKey, openDataset } from '../data/dataset.js';
-import { type Filter, keeping, NONE, OPERATORS, SELECTIVITIES } from '../data/filters.js';
+import { type Filter, NONE, OPERATORS, priceBelow, SELECTIVITIES } from '../data/filters.js';
 import { type Correctness, checkPages } from '../oracle/check.js';
 import { Truth } from '../oracle/truth.js';
 import { CARDS } from '../peers/registry.js';
@@ -8,7 +8,7 @@ import { latency, pairedRatio } from '../report/statistics.js';
 import { factsOf, LIMIT, type Session, type Suite } from './session.js';
 
 const QUERIES = 16;
-const SHARES = SELECTIVITIES.map(keeping);
+const SHARES = SELECTIVITIES.map(priceBelow);
 /** Peers to compare with: one that evaluates filters, and one that gets prepared bitmaps. */
 const COMPARED = new Set(['zvec flat', 'f32 scan (native)']);
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { satisfies } from '../../bench/data/predicate.js';
 import { parseWhere } from '../../src/cli/where/index.js';
 import type { Data, Filter, FilterGroup, Operator } from '../../src/schema/index.js';
-import { satisfies } from '../conformance/predicate.js';
-import { Random } from '../conformance/random.js';
 import { randomFilter } from '../conformance/random-records.js';
+import { Random } from '../helpers/random.js';
 
 const WORDS: Record<Operator, string> = {
   equals: '=',

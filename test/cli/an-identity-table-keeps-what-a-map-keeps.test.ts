@@ -1,16 +1,6 @@
 import { expect, test } from 'vitest';
 import { IdentityTable } from '../../src/readers/identity/table.js';
-
-/** Numbers from a seed (mulberry32). */
-function numbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return (mixed ^ (mixed >>> 14)) >>> 0;
-  };
-}
+import { Random } from '../helpers/random.js';
 
 test.each([
   ['random keys', (next: () => number) => Uint32Array.of(next(), next(), next(), next() % 3)],
@@ -18,7 +8,8 @@ test.each([
   ['keys that differ in one word', (next: () => number) => Uint32Array.of(next() % 20_000, 7, 7, 7)],
   ['zero among them', (next: () => number) => Uint32Array.of(0, next() % 2, 0, next() % 5_000)],
 ])('%s', (_, keyOf) => {
-  const next = numbers(11);
+  const random = new Random(11);
+  const next = () => random.below(2 ** 32);
   const table = new IdentityTable(16);
   const map = new Map<string, number>();
   for (let round = 0; round < 40_000; round += 1) {

@@ -6,9 +6,9 @@ import { type Cosift, open } from 'cosift';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { DoctorCheck } from '../../src/schema/index.js';
 import { bytesOf } from '../helpers/archives.js';
-import { SeededRandom } from '../helpers/doctor/random.js';
 import { sql } from '../helpers/doctor/sql.js';
 import { cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
+import { Random } from '../helpers/random.js';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -28,7 +28,7 @@ async function unwell(...args: string[]): Promise<DoctorCheck[]> {
 /** Makes a directory with keys, patches, and a database embedded again with an added model. */
 async function makeDirectory(directory: string): Promise<void> {
   await cp(BUILT_IN, path.join(directory, 'models/mine'), { recursive: true, dereference: true });
-  const random = new SeededRandom(5);
+  const random = new Random(5);
   const vector = () => Array.from({ length: 8 }, () => random.below(2001) / 1000 - 1);
   await using library = await open(directory);
   const keyed = await library.createDatabase('keyed', { dimensions: 8 });

@@ -10,10 +10,10 @@ import { checkFiles } from '../../src/server/doctor/check-files.js';
 import { DAMAGES } from '../helpers/doctor/damages.js';
 import { HEALTHY } from '../helpers/doctor/healthy.js';
 import { makeDirectory } from '../helpers/doctor/make-directory.js';
-import { SeededRandom } from '../helpers/doctor/random.js';
 import { sql } from '../helpers/doctor/sql.js';
 import { inFull } from '../helpers/full.js';
 import { cosift, temporaryDirectory } from '../helpers/processes.js';
+import { Random } from '../helpers/random.js';
 
 /** Rounds of each kind. A round draws another damage of the kind, or another place. */
 const ROUNDS = Number(process.env.DOCTOR_ROUNDS ?? inFull(2, 1));
@@ -57,7 +57,7 @@ test.each(Object.entries(DAMAGES))('%s', { timeout: 120_000 }, async (kind, dama
   for (let round = 0; round < ROUNDS; round++) {
     const directory = await copy();
     const seed = round * 100 + kind.length;
-    const what = damages[round % damages.length]!(directory, new SeededRandom(seed));
+    const what = damages[round % damages.length]!(directory, new Random(seed));
     const found = unwell(await examine(directory));
     expect(found, `${what}, seed ${seed}`).not.toEqual([]);
     for (const check of found) {
@@ -73,7 +73,7 @@ test('nothing is reported of directories that are in order, and nothing in them 
   for (const [kind, change] of Object.entries(HEALTHY)) {
     for (let round = 0; round < Math.max(1, ROUNDS / 2); round++) {
       const directory = await copy();
-      const what = change(directory, new SeededRandom(round + 1));
+      const what = change(directory, new Random(round + 1));
       const before = hashOf(directory);
       expect(unwell(await examine(directory)), `${kind}: ${what}`).toEqual([]);
       expect(hashOf(directory), kind).toBe(before);
@@ -99,7 +99,7 @@ test('a repair makes again what is derived, and the next examination finds nothi
 }, async () => {
   for (const kind of ['an index file that is damaged', 'an index that is wrong']) {
     const directory = await copy();
-    DAMAGES[kind]![0]!(directory, new SeededRandom(7));
+    DAMAGES[kind]![0]!(directory, new Random(7));
     const repaired = unwell(await examine(directory, true));
     expect(
       repaired.map(({ status }) => status),
@@ -131,7 +131,7 @@ test('the exit code says whether there are problems', { timeout: 60_000 }, async
   const well = await cosift('doctor', '--data', directory);
   expect(well).toMatchObject({ code: 0, stderr: '' });
   expect(well.stdout).toMatch(/own: records +4800 records match their checksums/);
-  DAMAGES['a row that is missing']![0]!(directory, new SeededRandom(3));
+  DAMAGES['a row that is missing']![0]!(directory, new Random(3));
   const unsound = await cosift('doctor', '--data', directory, '--json');
   expect(unsound.code).toBe(1);
   const checks = unsound.stdout

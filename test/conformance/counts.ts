@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Facet, FilterGroup } from '../../src/schema/index.js';
+import { Random } from '../helpers/random.js';
 import { bucketOf, countFacet } from './facet-oracle.js';
 import type { OpenBackend } from './open-backend.js';
 import { given, Oracle, type OracleRequest } from './oracle.js';
-import { Random } from './random.js';
 import { DIMENSIONS, randomFilter, randomRecords, randomVector } from './random-records.js';
 import { SharedBackend } from './shared-backend.js';
 import type { Page, TestDatabase } from './test-database.js';

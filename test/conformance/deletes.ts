@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { Random } from '../helpers/random.js';
 import type { OpenBackend } from './open-backend.js';
 import { given, iso, Oracle } from './oracle.js';
-import { Random } from './random.js';
 import { DIMENSIONS, randomFilter, randomRecords, randomVector, START } from './random-records.js';
 import { SharedBackend } from './shared-backend.js';
 

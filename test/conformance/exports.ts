@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { Random } from '../helpers/random.js';
 import type { OpenBackend } from './open-backend.js';
-import { Random } from './random.js';
 import { SharedBackend } from './shared-backend.js';
 import { chunksOf, TestDatabase } from './test-database.js';
 import { SEARCH } from './two-models.js';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { satisfies } from '../../bench/data/predicate.js';
 import type { Data, FilterGroup, FilterRule, Operator } from '../../src/schema/index.js';
+import { Random } from '../helpers/random.js';
 import type { OpenBackend } from './open-backend.js';
 import { given, Oracle } from './oracle.js';
-import { satisfies } from './predicate.js';
-import { Random } from './random.js';
 import { DIMENSIONS, randomFilter, randomRecords, randomVector } from './random-records.js';
 import { SharedBackend } from './shared-backend.js';
 import type { TestDatabase } from './test-database.js';

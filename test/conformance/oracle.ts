@@ -1,5 +1,5 @@
+import { satisfies } from '../../bench/data/predicate.js';
 import type { Data, FilterGroup, Variant } from '../../src/schema/index.js';
-import { satisfies } from './predicate.js';
 import { relevanceScore } from './score.js';
 import type { Result } from './test-database.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/schema/index.js';
+import { Random } from '../helpers/random.js';
 import type { OpenBackend } from './open-backend.js';
 import { given, type KnownRecord, Oracle, type OracleRequest } from './oracle.js';
-import { Random } from './random.js';
 import {
   DIMENSIONS,
   identityOf,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type Data, LIMITS } from '../../src/schema/index.js';
+import { Random } from '../helpers/random.js';
 import type { OpenBackend } from './open-backend.js';
 import { contentOf, patched } from './patch-oracle.js';
-import { Random } from './random.js';
 import { randomData, uuidOf } from './random-records.js';
 import { expectRefusal as refused } from './refusal.js';
 import { SharedBackend } from './shared-backend.js';

@@ -1,7 +1,7 @@
 import { v5 } from 'uuid';
 import type { Data, FilterGroup, FilterRule } from '../../src/schema/index.js';
+import type { Random } from '../helpers/random.js';
 import type { KnownRecord } from './oracle.js';
-import type { Random } from './random.js';
 
 /** Values of a vector of a random record. */
 export const DIMENSIONS = 12;

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { FilterGroup } from '../../src/schema/index.js';
+import { Random } from '../helpers/random.js';
 import type { OpenBackend } from './open-backend.js';
 import { given, Oracle } from './oracle.js';
-import { Random } from './random.js';
 import { DIMENSIONS, randomFilter, randomRecords, randomVector } from './random-records.js';
 import { SharedBackend } from './shared-backend.js';
 import type { TestDatabase } from './test-database.js';

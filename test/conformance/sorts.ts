@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { Random } from '../helpers/random.js';
 import type { OpenBackend } from './open-backend.js';
 import { given, Oracle, type OracleRequest } from './oracle.js';
-import { Random } from './random.js';
 import { DIMENSIONS, randomFilter, randomRecords } from './random-records.js';
 import { SharedBackend } from './shared-backend.js';
 import type { TestDatabase } from './test-database.js';

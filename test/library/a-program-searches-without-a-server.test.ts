@@ -4,6 +4,7 @@ import path from 'node:path';
 import { type Cosift, CosiftError, type Database, type FilterGroup, open } from 'cosift';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { firstTokenModel } from '../helpers/model-variant.js';
+import { Random } from '../helpers/random.js';
 
 const DIMENSIONS = 16;
 
@@ -20,19 +21,9 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Numbers from a seed (mulberry32), so that every run sees the same vectors. */
-function numbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32 - 0.5;
-  };
-}
-
 async function filled(records: number): Promise<{ database: Database; vectors: Float32Array[] }> {
-  const next = numbers(20261121);
+  const random = new Random(20261121);
+  const next = () => random.next() - 0.5;
   const vectors = Array.from({ length: records }, () => Float32Array.from({ length: DIMENSIONS }, next));
   const database = await cosift.createDatabase('own', { dimensions: DIMENSIONS });
   const result = await database.upsert(

@@ -13,9 +13,9 @@ import { Servers } from '../../src/store/postgres/servers.js';
 import type { Sql } from '../../src/store/postgres/sql.js';
 import { recordsOf } from '../../src/store/postgres/tables.js';
 import type { RecordStore, StoreQueryRequest } from '../../src/store/record-store.js';
-import { Random } from '../conformance/random.js';
 import { uuidOf } from '../conformance/random-records.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
+import { Random } from '../helpers/random.js';
 
 const RECORDS = 300;
 const random = new Random(17);

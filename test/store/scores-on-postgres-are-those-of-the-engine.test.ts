@@ -11,10 +11,10 @@ import { marginOf } from '../../src/store/postgres/scores.js';
 import { Searcher } from '../../src/store/postgres/searcher.js';
 import { Servers } from '../../src/store/postgres/servers.js';
 import type { EmbeddedVectors, RecordStore, StoreSearchRequest } from '../../src/store/record-store.js';
-import { Random } from '../conformance/random.js';
 import { uuidOf } from '../conformance/random-records.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
+import { Random } from '../helpers/random.js';
 
 const DIMENSIONS = 64;
 const RECORDS = 1_200;

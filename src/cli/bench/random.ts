@@ -6,16 +6,21 @@ export class Random {
     this.#state = seed | 0;
   }
 
-  /** Returns an integer from 0 to `count - 1`. */
-  below(count: number): number {
+  /** Returns a number from 0 to less than 1. */
+  next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let z = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
     z = (z + Math.imul(z ^ (z >>> 7), 61 | z)) ^ z;
-    return Math.floor((((z ^ (z >>> 14)) >>> 0) / 2 ** 32) * count);
+    return ((z ^ (z >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** Returns an integer from 0 to `count - 1`. */
+  below(count: number): number {
+    return Math.floor(this.next() * count);
   }
 
   /** Returns an item of a list that is not empty. */
-  pick<T>(items: readonly T[]): T {
+  pick<const T>(items: readonly T[]): T {
     return items[this.below(items.length)] as T;
   }
 }

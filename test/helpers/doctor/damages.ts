@@ -11,17 +11,17 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import type { SeededRandom } from './random.js';
+import type { Random } from '../random.js';
 import { sql } from './sql.js';
 
 /** Damages a copy of a data directory, and returns what it did. The directory has the databases of `makeDirectory`. */
-export type Damage = (directory: string, random: SeededRandom) => string;
+export type Damage = (directory: string, random: Random) => string;
 
 const store = (directory: string, id = 'own') => path.join(directory, 'databases', id, 'records.sqlite');
 const derived = (directory: string, id = 'own') => path.join(directory, 'databases', id, 'derived');
 
 /** Changes one byte of a file where it is not zero: zeros may be unused space, whose content does not matter. */
-function flip(file: string, random: SeededRandom, from = 0, to = statSync(file).size): string {
+function flip(file: string, random: Random, from = 0, to = statSync(file).size): string {
   const bytes = readFileSync(file);
   let at = from + random.below(to - from);
   while (bytes[at] === 0) at = at + 1 < to ? at + 1 : from;
@@ -30,7 +30,7 @@ function flip(file: string, random: SeededRandom, from = 0, to = statSync(file).
   return `bit of byte ${at} of ${file}`;
 }
 
-function truncate(file: string, random: SeededRandom): string {
+function truncate(file: string, random: Random): string {
   const length = random.below(statSync(file).size);
   truncateSync(file, length);
   return `${file} cut to ${length} bytes`;
@@ -41,7 +41,7 @@ function run(directory: string, statement: string, id = 'own'): string {
   return statement;
 }
 
-const anId = (random: SeededRandom) => 1001 + random.below(4000);
+const anId = (random: Random) => 1001 + random.below(4000);
 
 /** Pages of a table or an index, without pages that hold only links to others. */
 function pagesOf(file: string, names: readonly string[]): number[] {
@@ -66,7 +66,7 @@ function pagesOf(file: string, names: readonly string[]): number[] {
 }
 
 /** Changes a bit within a cell of a leaf page. */
-function flipCell(file: string, random: SeededRandom, names: readonly string[]): string {
+function flipCell(file: string, random: Random, names: readonly string[]): string {
   const page = random.pick(pagesOf(file, names));
   const start = (page - 1) * 16384;
   const bytes = readFileSync(file);
@@ -77,7 +77,7 @@ function flipCell(file: string, random: SeededRandom, names: readonly string[]):
   return `bit of byte ${at}, page ${page} of ${names}`;
 }
 
-function indexFile(directory: string, kind: string, random: SeededRandom): string {
+function indexFile(directory: string, kind: string, random: Random): string {
   const files = readdirSync(derived(directory)).filter((name) => name === kind || name.endsWith(`.${kind}`));
   return path.join(derived(directory), random.pick(files));
 }

@@ -9,7 +9,7 @@ import { writeSecret } from '../../../src/server/files/secret-file.js';
 import { KEYS_FILE } from '../../../src/server/keys/key-file.js';
 import { generateKey, hashKey } from '../../../src/server/keys/key-format.js';
 import { WEBHOOKS_FILE } from '../../../src/server/webhooks/webhook-file.js';
-import { SeededRandom } from './random.js';
+import { Random } from '../random.js';
 
 const DIMENSIONS = 16;
 
@@ -30,7 +30,7 @@ const WRITE_AND_DIE = `
 
 /** Makes a data directory with all that a doctor may find damaged; `directory` must not exist. */
 export async function makeDirectory(directory: string): Promise<void> {
-  const random = new SeededRandom(1);
+  const random = new Random(1);
   const live = `${directory}-live`;
   mkdirSync(live, { recursive: true });
   const cosift = new Cosift(await openBackend({ directory: live, embedWorkers: 1 }));
