@@ -16,3 +16,11 @@ export async function sleep(ms: number, ...signals: readonly (AbortSignal | unde
     stopped.unlink();
   }
 }
+
+/**
+ * Returns the milliseconds to wait after `failures` failures in a row, of which the first has the number 0: twice as
+ * long after each, up to `maxMs`, less a random part of at most half, so that many callers do not retry together.
+ */
+export function backoffMs(failures: number, firstMs: number, maxMs: number): number {
+  return Math.min(firstMs * 2 ** failures, maxMs) * (0.5 + Math.random() / 2);
+}

@@ -3,7 +3,7 @@ import type { Database } from '../api/index.js';
 import type { DeleteRequest, Filter } from '../schema/index.js';
 import { confirm } from './confirm.js';
 import { examples } from './examples.js';
-import { count } from './progress-bar.js';
+import { plural } from './progress-bar.js';
 import { columnsOf, unknownColumns, withDatabase } from './records/near-names.js';
 import { withOptionNames } from './records/option-names.js';
 import { idOf, parseRecordId } from './records/record-id.js';
@@ -68,7 +68,7 @@ async function deleteRecords(id: string, options: DeleteOptions): Promise<void> 
 async function isConfirmed(database: Database, filter: Filter): Promise<boolean> {
   const page = await database.query({ filter, total: true, pagination: { limit: 1 } });
   const found = page.total?.value ?? 0;
-  return found === 0 || (await confirm(`delete ${recordsText(found)} of "${database.id}"`, 'yes'));
+  return found === 0 || (await confirm(`delete ${plural(found, 'record')} of "${database.id}"`, 'yes'));
 }
 
 async function deleteAll(
@@ -85,14 +85,10 @@ async function deleteAll(
 }
 
 function deletedText(deleted: number, given: number | undefined): string {
-  const text = `deleted ${recordsText(deleted)}`;
+  const text = `deleted ${plural(deleted, 'record')}`;
   if (given === undefined || given === deleted) return text;
   if (deleted > 0) return `${text}; there is no record for the other ids`;
   return `${text}; there is no record for ${given === 1 ? 'this id' : 'these ids'}`;
-}
-
-function recordsText(records: number): string {
-  return `${count(records)} record${records === 1 ? '' : 's'}`;
 }
 
 function addId(text: string, before: string[] = []): string[] {

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { packageVersion } from '../platform/platform.js';
 import { backupCommand } from './backup.js';
 import { benchCommand } from './bench/command.js';
 import { completionCommand } from './completion/command.js';
@@ -21,10 +21,9 @@ import { serveCommand } from './serve.js';
 
 /** Makes the program with all its commands. */
 export function makeProgram(): Command {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   return new Command('cosift')
     .description('Exact semantic search over records, with filters')
-    .version(version)
+    .version(packageVersion())
     .showSuggestionAfterError()
     .addHelpText(
       'after',

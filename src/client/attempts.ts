@@ -1,3 +1,4 @@
+import { backoffMs } from '../async/sleep.js';
 import type { CosiftError, ErrorCode } from '../errors.js';
 
 /** Codes of a service that did nothing, because it can do nothing at the moment. */
@@ -6,8 +7,8 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set(['busy', 'rate_limited', 'not_r
 /** How long a call waits for a service that refuses it, if nothing else is said. */
 const MAX_WAIT_MS = 60_000;
 
-/** Later pauses are not longer than this one. */
-const MAX_BACKOFF = 5;
+const FIRST_PAUSE_MS = 200;
+const MAX_PAUSE_MS = 6_400;
 
 export interface AttemptOptions {
   /** Maximum number of further attempts after failures; with 0, there is none after a refusal either. */
@@ -33,14 +34,17 @@ export class Attempts {
   /** Returns the milliseconds until the next attempt after a lost connection; undefined when there is none. */
   afterLoss(): number | undefined {
     // A second attempt would create a second secret. Every other operation is idempotent.
-    return this.#options.createsSecret ? undefined : this.#afterFailure(backoffMs(this.#failures));
+    return this.#options.createsSecret
+      ? undefined
+      : this.#afterFailure(backoffMs(this.#failures, FIRST_PAUSE_MS, MAX_PAUSE_MS));
   }
 
   /** Returns the milliseconds until the next attempt after `error`; undefined when there is none. */
   afterResponse({ status, headers }: Response, { code }: CosiftError): number | undefined {
     if (status !== 429 && status !== 503) return undefined;
     const seconds = Number(headers.get('retry-after') ?? Number.NaN);
-    if (!Number.isFinite(seconds)) return this.#afterFailure(backoffMs(this.#failures));
+    if (!Number.isFinite(seconds))
+      return this.#afterFailure(backoffMs(this.#failures, FIRST_PAUSE_MS, MAX_PAUSE_MS));
     const isTemporary = REFUSALS.has(code) && !(code === 'busy' && this.#options.createsSecret);
     return isTemporary ? this.#afterRefusal(seconds * 1000, code) : this.#afterFailure(seconds * 1000);
   }
@@ -56,19 +60,11 @@ export class Attempts {
     if (retries === 0) return undefined;
     const now = performance.now();
     this.#refusedSince ??= now;
-    const pauseMs = Math.max(retryAfterMs, backoffMs(this.#refusals));
+    const pauseMs = Math.max(retryAfterMs, backoffMs(this.#refusals, FIRST_PAUSE_MS, MAX_PAUSE_MS));
     this.#refusals += 1;
     // A database that cannot be opened is never ready, and a signal need not have a time limit.
     const isEndless = hasSignal && code !== 'not_ready';
     const limitMs = maxWaitMs ?? (isEndless ? Number.POSITIVE_INFINITY : MAX_WAIT_MS);
     return now - this.#refusedSince + pauseMs > limitMs ? undefined : pauseMs;
   }
-}
-
-/**
- * Returns `200 * 2 ** attempt` ms, up to 6.4 s, less a random part of at most half, so that many clients do not retry
- * together.
- */
-function backoffMs(attempt: number): number {
-  return 200 * 2 ** Math.min(attempt, MAX_BACKOFF) * (0.5 + Math.random() / 2);
 }

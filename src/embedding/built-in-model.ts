@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
-import { loadFailure } from '../platform/index.js';
+import { loadFailure } from '../platform/platform.js';
 
 const PACKAGE = '@cosift/model-minilm';
 

@@ -1,5 +1,5 @@
 import { LinkedAbort } from '../async/linked-abort.js';
-import { sleep } from '../async/sleep.js';
+import { backoffMs, sleep } from '../async/sleep.js';
 import type { Endpoint } from '../config/index.js';
 import { CosiftError } from '../errors.js';
 import type { TextKind } from './job.js';
@@ -73,8 +73,7 @@ export async function postTexts(
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof AttemptError)) throw error;
-      const backoff = Math.min(pauseMs * 2 ** attempt, MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
-      const pause = Math.max(backoff, error.retryAfterMs ?? 0);
+      const pause = Math.max(backoffMs(attempt, pauseMs, MAX_PAUSE_MS), error.retryAfterMs ?? 0);
       if (performance.now() + pause > deadline) {
         throw new CosiftError('model_unavailable', `${error.message}; attempts: ${attempt + 1}`, {
           cause: error.cause,

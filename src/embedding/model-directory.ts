@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { access, readdir, readFile } from 'node:fs/promises';
+import { createReadStream, existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { CosiftError } from '../errors.js';
@@ -117,7 +117,7 @@ export async function fingerprintOf(directory: ModelDirectory): Promise<string> 
   // A graph may name other files. A damaged graph is refused when it is loaded, and so is one whose files are missing.
   const named = await externalDataOf(directory.graph).catch(() => []);
   for (const name of named) {
-    if (!parts.includes(name) && (await exists(join(folder, name)))) parts.push(name);
+    if (!parts.includes(name) && existsSync(join(folder, name))) parts.push(name);
   }
   const files = [
     ...parts.map((name) => join(folder, name)),
@@ -165,22 +165,15 @@ async function layersOf(
 }
 
 async function findGraph(root: string, transformer: string): Promise<string> {
-  if (!(await exists(join(transformer, 'tokenizer.json')))) {
+  if (!existsSync(join(transformer, 'tokenizer.json'))) {
     throw unusable(root, 'it has no tokenizer.json');
   }
   for (const graph of GRAPHS.map((name) => join(transformer, name))) {
-    if (await exists(graph)) {
+    if (existsSync(graph)) {
       return graph;
     }
   }
   throw unusable(root, `it has none of ${GRAPHS.join(', ')}`);
-}
-
-function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function maxTokens(transformer: string, sentence: Json): Promise<number> {

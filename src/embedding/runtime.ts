@@ -1,6 +1,6 @@
 import { isMainThread } from 'node:worker_threads';
 import { CosiftError } from '../errors.js';
-import { type Attempt, libcName, loadFailure } from '../platform/index.js';
+import { type Attempt, libcName, loadFailure } from '../platform/platform.js';
 
 const PACKAGE = '@cosift/onnxruntime';
 

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { CosiftError } from '../errors.js';
 
 /** The C library that this process is linked with. Native modules are built for one of them. */
 export function libcName(): 'glibc' | 'musl' | undefined {
@@ -19,6 +20,37 @@ export function describePlatform(): string {
 export function maxDescriptors(): number {
   const limit = Number(diagnosticReport().userLimits?.open_files?.soft);
   return limit > 0 ? limit : Number.POSITIVE_INFINITY;
+}
+
+/** The version of this package. */
+export function packageVersion(): string {
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
+}
+
+/** A file or package that could not be loaded. */
+export interface Attempt {
+  name: string;
+  cause: unknown;
+}
+
+/**
+ * The error for a part of cosift that is not installed or does not fit this machine. It lists what was tried, with the
+ * causes, and ends with the `fixes`.
+ */
+export function loadFailure(
+  part: string,
+  attempts: readonly Attempt[],
+  fixes: readonly string[],
+): CosiftError {
+  const tried = attempts.map(({ name, cause }) => `- ${name}: ${reasonOf(cause)}`);
+  const sections = [`${part} could not be loaded on ${describePlatform()}. Tried:`, ...tried, '', ...fixes];
+  return new CosiftError('not_installed', sections.join('\n'), { cause: attempts.at(-1)?.cause });
+}
+
+/** The first line, because the rest of a failed `require` lists the files that led to it. */
+function reasonOf(cause: unknown): string {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return message.split('\n', 1)[0]!;
 }
 
 /** Node reports the version of glibc, and nothing if it runs with another C library. */

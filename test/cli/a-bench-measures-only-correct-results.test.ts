@@ -6,7 +6,7 @@ import { expect, test, vi } from 'vitest';
 import { isDirectory } from '../../src/backend/index.js';
 import { BruteForce, stepsOf } from '../../src/cli/bench/brute-force.js';
 import { check } from '../../src/cli/bench/check.js';
-import { openSubject } from '../../src/cli/bench/subject.js';
+import { openSubject } from '../../src/cli/bench/bench-target.js';
 import { Command, cosift, KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 
 vi.setConfig({ testTimeout: 300_000 });

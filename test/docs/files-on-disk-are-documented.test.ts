@@ -58,9 +58,9 @@ test('every temporary file of the page is made by the sources', () => {
     'crates/engine/src/store/paths.rs',
     'crates/engine/src/disk/parts_writer.rs',
     'src/server/files/secret-file.ts',
-    'src/cli/migrate/directory-place.ts',
+    'src/cli/migrate/directory-endpoint.ts',
     'src/store/archive/manifest.ts',
-    'src/store/local/spool.ts',
+    'src/store/local/temporary-copy.ts',
   ]
     .map((path) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'))
     .join('');

@@ -4,10 +4,10 @@ import { type DatabaseDescription, DEFAULTS } from '../../schema/index.js';
 import { recordsOf } from '../export/records.js';
 import { modelSourcesOf } from '../model/known-model.js';
 import type { TargetOptions } from '../target.js';
+import type { Answer, Subject } from './bench-target.js';
 import { BruteForce, type Hit, stepsOf } from './brute-force.js';
 import type { BenchFilter } from './filter.js';
 import { MAX_RECORDS_READ, type Query } from './sample.js';
-import type { Answer, Subject } from './subject.js';
 
 /** Number of queries that are compared, each without and with the filter. */
 const CHECKED_QUERIES = 8;

@@ -1,4 +1,4 @@
-import type { Answer } from './subject.js';
+import type { Answer } from './bench-target.js';
 
 /** Quantiles by nearest rank. */
 export interface Quantiles {

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { CosiftError, isCode } from '../../errors.js';
+import { packageVersion } from '../../platform/platform.js';
 import type { DatabaseDescription } from '../../schema/index.js';
 import { abortOnSignal } from '../abort-on-signal.js';
 import { printable, shownJson } from '../failure.js';
 import { note, writeLines } from '../output.js';
 import { plural } from '../progress-bar.js';
 import { withDatabase } from '../records/near-names.js';
+import { openSubject, type Subject } from './bench-target.js';
 import { type CheckResult, check, type Differences } from './check.js';
 import { type BenchFilter, filterOf } from './filter.js';
 import {
@@ -23,7 +24,6 @@ import type { BenchOptions } from './options.js';
 import { Random } from './random.js';
 import { printed, type Report } from './report.js';
 import { type Query, queriesOf, sampleOf } from './sample.js';
-import { openSubject, type Subject } from './subject.js';
 
 const GENERATED_RECORDS = 5_000;
 /** Number of queries when the key may not read records. */
@@ -113,7 +113,7 @@ class Bench {
       searches.push({ filter: used?.rule ?? null, ...(used && { share: used.share }), ...figures });
     }
     return {
-      cosift: versionOfCosift(),
+      cosift: packageVersion(),
       machine: describeMachine(),
       url: url ?? null,
       database: database ?? null,
@@ -180,8 +180,4 @@ class Bench {
     };
     return this.#subject.search(this.#id, request, this.#signal);
   }
-}
-
-function versionOfCosift(): string {
-  return JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).version;
 }

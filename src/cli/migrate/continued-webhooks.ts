@@ -3,7 +3,7 @@ import { isCode } from '../../errors.js';
 import type { StoredWebhook } from '../../server/webhooks/stored-webhook.js';
 import type { RecordStore } from '../../store/record-store.js';
 
-const READS_NOTHING = async () => undefined;
+const noop = async () => undefined;
 
 /**
  * Returns the webhooks of a database as they go on in `target`: after their last delivered change. Where the target has
@@ -32,7 +32,7 @@ export async function continuedWebhooks(
 }
 
 function endOf(store: RecordStore, database: string): Promise<FeedEnd> {
-  return readFeedToEnd(store, database, READS_NOTHING);
+  return readFeedToEnd(store, database, noop);
 }
 
 /** Whether the changes that a webhook delivered are those of the feed up to its position. */

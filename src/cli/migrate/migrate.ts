@@ -8,9 +8,9 @@ import { abortOnSignal } from '../abort-on-signal.js';
 import { duration, ProgressBar, plural } from '../progress-bar.js';
 import { openServer } from '../target.js';
 import { continuedWebhooks } from './continued-webhooks.js';
-import { openDirectoryPlace } from './directory-place.js';
-import type { Place } from './place.js';
-import { openPostgresPlace } from './postgres-place.js';
+import { openDirectoryEndpoint } from './directory-endpoint.js';
+import type { Endpoint } from './endpoint.js';
+import { openPostgresEndpoint } from './postgres-endpoint.js';
 import { sourceOf } from './running-service.js';
 
 export interface MigrateOptions {
@@ -19,31 +19,31 @@ export interface MigrateOptions {
   key?: string;
 }
 
-/** Moves everything of a place to another one. Sets the exit code. */
+/** Moves everything of one endpoint to another. Sets the exit code. */
 export async function migrate({ from, to, key }: MigrateOptions): Promise<void> {
   const isService = isServiceUrl(from);
-  checkPlace('--from', from, [isServiceUrl, isStoreUrl]);
-  checkPlace('--to', to, [isStoreUrl]);
+  checkEndpoint('--from', from, [isServiceUrl, isStoreUrl]);
+  checkEndpoint('--to', to, [isStoreUrl]);
   if (!isService && !isStoreUrl(from) && !existsSync(path.join(from, 'databases'))) {
     throw new CosiftError('invalid_request', `--from: ${from} is no data directory of cosift`);
   }
   const signal = abortOnSignal();
   const bar = new ProgressBar();
-  const places: Place[] = [];
+  const endpoints: Endpoint[] = [];
   try {
     const client = isService ? await openServer(from, { data: './data', ...(key && { key }) }) : undefined;
-    if (client === undefined) places.push(await openPlace(from));
-    places.push(await openPlace(to));
-    const target = places.at(-1) as Place;
+    if (client === undefined) endpoints.push(await openEndpoint(from));
+    endpoints.push(await openEndpoint(to));
+    const target = endpoints.at(-1) as Endpoint;
     if (client !== undefined) await copyFromService(client, target, signal, bar);
-    else await new Migration(places[0] as Place, target, signal, bar).run();
+    else await new Migration(endpoints[0] as Endpoint, target, signal, bar).run();
   } catch (error) {
     bar.clear();
     if (!signal.aborted) throw error;
     process.stderr.write('stopped: run the same command to go on\n');
     process.exitCode = 130;
   } finally {
-    for (const place of places.reverse()) await place.close();
+    for (const endpoint of endpoints.reverse()) await endpoint.close();
   }
 }
 
@@ -51,7 +51,7 @@ export async function migrate({ from, to, key }: MigrateOptions): Promise<void> 
  * Throws for a URL that is not allowed, which is no name of a directory, either. The message does not repeat the URL,
  * because it may have a password.
  */
-function checkPlace(option: string, place: string, allowed: ((place: string) => boolean)[]): void {
+function checkEndpoint(option: string, place: string, allowed: ((place: string) => boolean)[]): void {
   // Also with one slash, because no directory has such a name.
   const isUrl = /^([a-z][a-z0-9+.-]+:\/\/|(postgres(ql)?|https?):)/i.test(place);
   if (isUrl ? allowed.some((isAllowed) => isAllowed(place)) : place !== '') return;
@@ -59,8 +59,8 @@ function checkPlace(option: string, place: string, allowed: ((place: string) => 
   throw new CosiftError('invalid_request', `${option}: must be a data directory, ${urls}`);
 }
 
-function openPlace(place: string): Promise<Place> {
-  return isStoreUrl(place) ? openPostgresPlace(place) : openDirectoryPlace(place);
+function openEndpoint(place: string): Promise<Endpoint> {
+  return isStoreUrl(place) ? openPostgresEndpoint(place) : openDirectoryEndpoint(place);
 }
 
 /**
@@ -68,7 +68,7 @@ function openPlace(place: string): Promise<Place> {
  *
  * @throws {CosiftError} `database_exists` for a database that no unfinished migration made.
  */
-async function reserve(target: Place, ids: readonly string[]): Promise<void> {
+async function reserve(target: Endpoint, ids: readonly string[]): Promise<void> {
   const { store, name } = target;
   const unfinished = new Set(await target.unfinished());
   for (const { id } of await store.listDatabases()) {
@@ -84,7 +84,7 @@ async function reserve(target: Place, ids: readonly string[]): Promise<void> {
 /** Copies the records of a service that goes on, so that the migration of its stopped directory finds few differences. */
 async function copyFromService(
   client: Client,
-  target: Place,
+  target: Endpoint,
   signal: AbortSignal,
   bar: ProgressBar,
 ): Promise<void> {
@@ -107,12 +107,12 @@ async function copyFromService(
 }
 
 class Migration {
-  readonly #source: Place;
-  readonly #target: Place;
+  readonly #source: Endpoint;
+  readonly #target: Endpoint;
   readonly #signal: AbortSignal;
   readonly #bar: ProgressBar;
 
-  constructor(source: Place, target: Place, signal: AbortSignal, bar: ProgressBar) {
+  constructor(source: Endpoint, target: Endpoint, signal: AbortSignal, bar: ProgressBar) {
     this.#source = source;
     this.#target = target;
     this.#signal = signal;

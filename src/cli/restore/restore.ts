@@ -4,8 +4,8 @@ import type { Manifest } from '../../store/archive/index.js';
 import { describe, warn } from '../failure.js';
 import { checkRestored } from './check-restored.js';
 import { continueWebhooks } from './continue-webhooks.js';
-import { Destination } from './destination.js';
 import { extract } from './extract.js';
+import { RestoreTarget } from './restore-target.js';
 
 /**
  * Fills an empty or missing data directory from an archive, and returns what the archive contains. After an error, the
@@ -19,8 +19,8 @@ export async function restore(
   directory: string,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Manifest> {
-  const destination = await Destination.prepare(directory);
-  const { staging } = destination;
+  const target = await RestoreTarget.prepare(directory);
+  const { staging } = target;
   try {
     const manifest = await extract(chunks, staging, signal);
     warnOfKeys(staging);
@@ -30,10 +30,10 @@ export async function restore(
       warn(`the webhooks cannot be read: ${describe(error)}`);
     });
     signal.throwIfAborted();
-    await destination.complete();
+    await target.complete();
     return manifest;
   } catch (error) {
-    await destination.abandon();
+    await target.abandon();
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { access, constants, readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { DoctorCheck } from '../../schema/index.js';
@@ -119,7 +120,7 @@ async function checkEntries(directory: string): Promise<DoctorCheck> {
     const root = path.join(directory, 'databases');
     for (const name of await readdir(root).catch(() => [])) {
       if (DATABASE_ID.test(name)) continue;
-      const isStore = await exists(path.join(root, name, 'records.sqlite'));
+      const isStore = existsSync(path.join(root, name, 'records.sqlite'));
       if (isStore && !UNFINISHED.test(name)) {
         throw new Error(
           `the database in "${name}" is not served, because that is no database id: rename it to 1 to 64 of a-z 0-9 _ -`,
@@ -131,13 +132,6 @@ async function checkEntries(directory: string): Promise<DoctorCheck> {
     const more = others.length > 3 ? ', …' : '';
     return `files that are not of cosift are ignored: ${others.slice(0, 3).join(', ')}${more}`;
   });
-}
-
-function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 function megabytes(bytes: number): string {

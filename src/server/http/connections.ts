@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { CosiftError } from '../../errors.js';
-import { maxDescriptors } from '../../platform/index.js';
+import { maxDescriptors } from '../../platform/platform.js';
 import { closeUnread, stopReading } from './drain.js';
 import { onClose } from './on-close.js';
 

@@ -1,5 +1,5 @@
 import { LinkedAbort } from '../../async/linked-abort.js';
-import { sleep } from '../../async/sleep.js';
+import { backoffMs, sleep } from '../../async/sleep.js';
 import { CosiftError, isCode } from '../../errors.js';
 import type { DeliveryFailure, WebhookDescription } from '../../schema/index.js';
 import { isTemporary } from '../http/log-failure.js';
@@ -190,9 +190,6 @@ export class Webhook {
    */
   async #pause(failures: number, signal: AbortSignal): Promise<void> {
     const { firstRetryMs, maxRetryMs } = this.#delivery.times;
-    const maxMs = Math.min(firstRetryMs * 2 ** (failures - 1), maxRetryMs);
-    // The random half keeps the webhooks of one failed receiver from retrying at the same time.
-    const ms = maxMs * (0.5 + Math.random() / 2);
-    await sleep(ms, signal);
+    await sleep(backoffMs(failures - 1, firstRetryMs, maxRetryMs), signal);
   }
 }

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type * as Native from '../../../native/index.cjs';
-import { type Attempt, libcName, loadFailure } from '../../platform/index.js';
+import { type Attempt, libcName, loadFailure, packageVersion } from '../../platform/platform.js';
 
 const require = createRequire(import.meta.url);
 
@@ -59,7 +59,7 @@ function requirePackage(name: string): Outcome {
     return { name, cause };
   }
   // Packages of different versions need not fit each other, and then fail at the first call that differs.
-  const version = ownVersion();
+  const version = packageVersion();
   if (installed !== version) {
     return {
       name: `${name}@${installed}`,
@@ -67,10 +67,6 @@ function requirePackage(name: string): Outcome {
     };
   }
   return requireFile(file);
-}
-
-function ownVersion(): string {
-  return JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).version;
 }
 
 function requireFile(file: string): Outcome {
@@ -87,7 +83,7 @@ function fixesFor(platform: string, attempts: readonly Attempt[]): string[] {
   if (!ENGINES.includes(platform)) {
     return [`There is no prebuilt engine for ${platform}, only for ${ENGINES.join(', ')}.`, fromSource];
   }
-  const version = ownVersion();
+  const version = packageVersion();
   const name = `@cosift/engine-${platform}`;
   const fix = `Install the package for this platform: npm install ${name}@${version}`;
   if (attempts.some((attempt) => attempt.name.startsWith(`${name}@`))) return [fix, fromSource];

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { CosiftError, isCode } from '../../errors.js';
+import { packageVersion } from '../../platform/platform.js';
 import { parseJson } from '../../schema/index.js';
 import {
   ARCHIVE_FORMAT,
@@ -17,8 +17,8 @@ import {
 } from '../archive/index.js';
 import type { StoreBackup } from '../record-store.js';
 import type { Backup, NativeEngine } from './binding.js';
-import { Spool, sha256Of } from './spool.js';
 import { withStopFlag } from './stop-flag.js';
+import { sha256Of, TemporaryCopy } from './temporary-copy.js';
 import { unwrap } from './unwrap.js';
 
 /** A file of an archive. */
@@ -49,27 +49,27 @@ export async function makeBackup(
   // Before the moment, so that no webhook has a position that its database does not have yet.
   const readBefore = await read([webhooks]);
   const copies = unwrap(await engine.beginBackup(database));
-  let spool: Spool | undefined;
+  let copy: TemporaryCopy | undefined;
   try {
     // After the moment, so that every key that a copied change was made with is among them, unless it was revoked.
     const others = [...(await read([keys])), ...readBefore];
     const databases = parseJson<(ArchivedDatabase & { bytes: number })[]>(Buffer.from(copies.databases));
     const bytes = databases.reduce((sum, database) => sum + database.bytes, 0);
-    spool = await Spool.create(dataDirectory, bytes);
-    const stores = await copyAll(engine, copies, databases, spool, signal);
+    copy = await TemporaryCopy.create(dataDirectory, bytes);
+    const stores = await copyAll(engine, copies, databases, copy, signal);
     const entries = [...others, ...stores];
     const manifest: Manifest = {
       format: ARCHIVE_FORMAT,
-      cosift: version(),
+      cosift: packageVersion(),
       created_at: new Date().toISOString(),
       databases: databases.map(({ bytes: _, ...database }) => database),
       files: entries.map(({ path, bytes, sha256 }) => ({ path, bytes, sha256 })),
     };
-    const release = releasing(spool, onRelease);
+    const release = releasing(copy, onRelease);
     const all = [entryOf(MANIFEST, Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)), ...entries];
     return { bytes: tarBytes(all), chunks: archive(all, signal, release), release };
   } catch (error) {
-    await spool?.remove();
+    await copy?.remove();
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (syscall === undefined) throw error;
     throw new CosiftError('store_failed', `the files of the backup failed (${code})`, { cause: error });
@@ -107,7 +107,7 @@ async function copyAll(
   engine: NativeEngine,
   copies: Backup,
   databases: readonly ArchivedDatabase[],
-  { directory }: Spool,
+  { directory }: TemporaryCopy,
   signal: AbortSignal,
 ): Promise<Entry[]> {
   const files = databases.map(({ id }) => path.join(directory, `${id}.sqlite`));
@@ -145,11 +145,11 @@ function entryOf(path: string, bytes: Uint8Array): Entry {
   };
 }
 
-/** Returns a function that removes the spool and calls `onRelease`, both once. */
-function releasing(spool: Spool, onRelease: () => void): () => Promise<void> {
+/** Returns a function that removes the copy and calls `onRelease`, both once. */
+function releasing(copy: TemporaryCopy, onRelease: () => void): () => Promise<void> {
   let released: Promise<void> | undefined;
   return () => {
-    released ??= spool.remove().finally(onRelease);
+    released ??= copy.remove().finally(onRelease);
     return released;
   };
 }
@@ -168,8 +168,4 @@ async function* archive(
   }
   await release();
   if (last !== undefined) yield last;
-}
-
-function version(): string {
-  return JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).version;
 }

@@ -38,8 +38,8 @@ import { engineRequest } from './engine-request.js';
 import { runExamination } from './examination.js';
 import { makeBackup } from './local-backup.js';
 import { refuseUnfinishedRestore } from './refuse-unfinished-restore.js';
-import { Spool } from './spool.js';
 import { withStopFlag, withStopFlagIfPending, withStopFlagUntilDone } from './stop-flag.js';
+import { TemporaryCopy } from './temporary-copy.js';
 import { unwrap } from './unwrap.js';
 
 /**
@@ -68,7 +68,7 @@ export class LocalStore implements RecordStore {
     refuseUnfinishedRestore(directory);
     const store = new LocalStore(unwrap(native().openEngine(directory, options)), directory);
     // The lock is held now, so no other process writes these files.
-    Spool.removeLeftover(directory);
+    TemporaryCopy.removeLeftover(directory);
     return store;
   }
 

@@ -1,5 +1,6 @@
 import type { Stoppable } from '../../async/stoppable.js';
 import type { Limits } from '../../schema/index.js';
+import { maxOf } from '../../schema/limits.js';
 import { engineRequest } from '../local/engine-request.js';
 import { unwrap } from '../local/unwrap.js';
 import type {
@@ -59,9 +60,6 @@ export interface PostgresStoreOptions {
   connections?: number | undefined;
 }
 
-/** No database has so many columns, and no record so many passages. */
-const NO_LIMIT = 1_073_741_824;
-
 /** The record store in a PostgreSQL database with pgvector. */
 export class PostgresStore implements RecordStore {
   readonly #database: SqlDatabase;
@@ -106,7 +104,11 @@ export class PostgresStore implements RecordStore {
     this.#feed = new FeedReader(servers, this.#catalog, keepChangesMs);
     this.#exporter = new Exporter(servers, this.#catalog);
     // What is stored may be from a time when the limits were higher.
-    const any = { ...limits, database_columns: NO_LIMIT, passages_per_record: NO_LIMIT };
+    const any = {
+      ...limits,
+      database_columns: maxOf('database_columns'),
+      passages_per_record: maxOf('passages_per_record'),
+    };
     this.#examiner = new Examiner(servers, new Catalog(any, servers));
     this.#reembedder = new Reembedder(servers, this.#catalog, hold);
     this.reembeddingLeases = new PostgresReembeddingLeases(database);

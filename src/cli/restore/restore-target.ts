@@ -10,7 +10,7 @@ const LEFTOVERS: readonly string[] = [RESTORE_DIRECTORY, ...OTHER_FILES];
 /**
  * A data directory that is restored, with its lock. Its files are in {@link staging} until all of them are checked.
  */
-export class Destination {
+export class RestoreTarget {
   readonly directory: string;
   readonly staging: string;
   readonly #lock: DataLock;
@@ -31,30 +31,30 @@ export class Destination {
    *
    * @throws {CosiftError} `invalid_request` for any other directory; `data_locked` while another process uses it.
    */
-  static async prepare(directory: string): Promise<Destination> {
+  static async prepare(directory: string): Promise<RestoreTarget> {
     const created = await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error) => {
       if (!['EEXIST', 'ENOTDIR'].includes(error.code)) throw error;
       throw new CosiftError('invalid_request', `${directory} is not a directory, or is inside of a file`);
     });
     // Nothing is written into a directory that cannot be restored, not even a lock file.
     await refuseOthers(directory);
-    const destination = new Destination(directory, await lockOf(directory, created), created);
+    const target = new RestoreTarget(directory, await lockOf(directory, created), created);
     try {
       // Another process may have used the directory before this one had its lock.
       await refuseOthers(directory);
     } catch (error) {
-      destination.#lock.release();
+      target.#lock.release();
       throw error;
     }
     try {
       for (const name of OTHER_FILES) await rm(path.join(directory, name), { force: true });
-      await rm(destination.staging, { recursive: true, force: true });
-      await mkdir(destination.staging, { mode: 0o700 });
+      await rm(target.staging, { recursive: true, force: true });
+      await mkdir(target.staging, { mode: 0o700 });
     } catch (error) {
-      await destination.abandon();
+      await target.abandon();
       throw error;
     }
-    return destination;
+    return target;
   }
 
   /** Moves the checked files to their place. A process that is killed leaves either all databases or none. */

@@ -1,9 +1,10 @@
+import { LIMITS, type Limits, maxOf } from '../../schema/limits.js';
 import type { KeyStorage } from '../../server/keys/key-storage.js';
 import type { StoredWebhook } from '../../server/webhooks/stored-webhook.js';
 import type { RecordStore } from '../../store/record-store.js';
 
 /** A data directory or a PostgreSQL database, with all that a service keeps in it. */
-export interface Place {
+export interface Endpoint {
   /** How messages call it. */
   readonly name: string;
   readonly store: RecordStore;
@@ -20,3 +21,14 @@ export interface Place {
   setUnfinished(databases: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Limits under which a migration takes all that a service with other limits stored, and removes no change. */
+export const LIMITS_OF_MIGRATION: Limits = {
+  ...LIMITS,
+  batch_records: maxOf('batch_records'),
+  batch_bytes: maxOf('batch_bytes'),
+  record_bytes: maxOf('record_bytes'),
+  database_columns: maxOf('database_columns'),
+  passages_per_record: maxOf('passages_per_record'),
+  change_retention_days: 36_500,
+};

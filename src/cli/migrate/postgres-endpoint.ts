@@ -4,11 +4,10 @@ import { sameHash } from '../../server/keys/key-format.js';
 import { PostgresKeyStorage } from '../../server/keys/postgres-key-storage.js';
 import { PostgresWebhookStore } from '../../server/webhooks/postgres-webhook-store.js';
 import { NodePostgres, ServiceTables } from '../../store/postgres/index.js';
-import { LIMITS_OF_MIGRATION } from './limits.js';
-import type { Place } from './place.js';
+import { type Endpoint, LIMITS_OF_MIGRATION } from './endpoint.js';
 
 /** Opens a PostgreSQL database. Services that use it go on. */
-export async function openPostgresPlace(url: string): Promise<Place> {
+export async function openPostgresEndpoint(url: string): Promise<Endpoint> {
   const tables = await ServiceTables.open(new NodePostgres({ url, maxConnections: 2 }));
   const store = await openStore(undefined, { store: { url } }, LIMITS_OF_MIGRATION);
   const keys = new PostgresKeyStorage(tables);

@@ -5,14 +5,13 @@ import { readIfExists, writeSecret } from '../../server/files/secret-file.js';
 import { KeyFile } from '../../server/keys/key-file.js';
 import { hashKey } from '../../server/keys/key-format.js';
 import { readWebhooks, writeWebhooks } from '../../server/webhooks/webhook-file.js';
-import { LIMITS_OF_MIGRATION } from './limits.js';
-import type { Place } from './place.js';
+import { type Endpoint, LIMITS_OF_MIGRATION } from './endpoint.js';
 
 /** Opens a data directory, and takes its lock: no service runs on it meanwhile. */
-export async function openDirectoryPlace(directory: string): Promise<Place> {
-  const place = path.resolve(directory);
-  const file = (name: string) => path.join(place, name);
-  const store = await openStore(place, {}, LIMITS_OF_MIGRATION);
+export async function openDirectoryEndpoint(directory: string): Promise<Endpoint> {
+  const root = path.resolve(directory);
+  const file = (name: string) => path.join(root, name);
+  const store = await openStore(root, {}, LIMITS_OF_MIGRATION);
   return {
     name: directory,
     store,

@@ -11,7 +11,7 @@ const RESERVE = 64 << 20;
 const CHUNK = 1 << 18;
 
 /** The directory for the files of one backup until they are sent. It is in the data directory, for its owner only. */
-export class Spool {
+export class TemporaryCopy {
   readonly directory: string;
 
   private constructor(directory: string) {
@@ -28,7 +28,7 @@ export class Spool {
    *
    * @throws {CosiftError} `disk_full` when there is no room for them.
    */
-  static async create(dataDirectory: string, bytes: number): Promise<Spool> {
+  static async create(dataDirectory: string, bytes: number): Promise<TemporaryCopy> {
     const { bavail, bsize } = await statfs(dataDirectory);
     const free = bavail * bsize;
     if (bytes + RESERVE > free) {
@@ -38,7 +38,7 @@ export class Spool {
     const directory = pathOf(dataDirectory);
     await rm(directory, { recursive: true, force: true });
     await mkdir(directory, { mode: 0o700 });
-    return new Spool(directory);
+    return new TemporaryCopy(directory);
   }
 
   async remove(): Promise<void> {

@@ -1,2 +1,0 @@
-export { type Attempt, loadFailure } from './load-failure.js';
-export { libcName, maxDescriptors } from './platform.js';
