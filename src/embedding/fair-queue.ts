@@ -123,7 +123,7 @@ export class FairQueue {
   /** Moves jobs into the queue while there is room, and removes a group without jobs. */
   #admit(name: string, group: Group): void {
     for (;;) {
-      const job = withFewestTexts(group, (other) => this.#hasRoom(group, other));
+      const job = shortestJob(group, (other) => this.#hasRoom(group, other));
       if (job === undefined) break;
       remove(group.overflow, job);
       enter(group, job);
@@ -145,7 +145,7 @@ function enter(group: Group, job: Job): void {
 }
 
 /** The first waiting job that has room and whose call, with this job, would have the fewest waiting texts. */
-function withFewestTexts({ callers, overflow }: Group, hasRoom: (job: Job) => boolean): Job | undefined {
+function shortestJob({ callers, overflow }: Group, hasRoom: (job: Job) => boolean): Job | undefined {
   let best: Job | undefined;
   let fewest = Number.POSITIVE_INFINITY;
   for (const job of overflow) {

@@ -59,7 +59,7 @@ const LONG_LABEL = 1 / 4;
 const OVERLAP = 1 / 8;
 
 /** The part of a passage up to which the sum of the tokens of its parts is not checked. */
-const NEARLY_FULL = 3 / 4;
+const UNCHECKED_SHARE = 3 / 4;
 
 /**
  * The characters of a passage on average, at least: two passages together fill most of the window of the model, and a token
@@ -225,7 +225,7 @@ class Splitter {
     // Counting only the added text is fast and nearly exact, so the whole passage is counted only when it is nearly full.
     const sum = this.#tokens + label + tokens;
     const extended = extend(this.#pieces, unit);
-    const fits = sum <= this.#room && (sum <= this.#room * NEARLY_FULL || this.#fits(extended));
+    const fits = sum <= this.#room && (sum <= this.#room * UNCHECKED_SHARE || this.#fits(extended));
     if (last === undefined || fits) {
       this.#pieces = extended;
       this.#tokens = sum;

@@ -4,7 +4,7 @@
  */
 export type CutPoint = (text: string, size: number) => number | undefined;
 
-type Part = {
+type TokenizerPart = {
   type?: unknown;
   use_regex?: unknown;
   handle_chinese_chars?: unknown;
@@ -39,7 +39,10 @@ const SPACE = /^\s$/;
  * belongs to the character before it. A text can be cut between two ideographs if the tokenizer makes each of them a
  * word.
  */
-export function cutPointsOf(config: { normalizer?: Part; pre_tokenizer?: Part }): CutPoint | undefined {
+export function cutPointsOf(config: {
+  normalizer?: TokenizerPart;
+  pre_tokenizer?: TokenizerPart;
+}): CutPoint | undefined {
   const normalizers = partsOf(config.normalizer, 'normalizers');
   const splitters = partsOf(config.pre_tokenizer, 'pretokenizers');
   const local = normalizers.every((part) => LOCAL_NORMALIZERS.has(String(part?.type)));
@@ -58,9 +61,11 @@ export function cutPointsOf(config: { normalizer?: Part; pre_tokenizer?: Part })
   };
 }
 
-function partsOf(part: Part | undefined, list: 'pretokenizers' | 'normalizers'): Part[] {
+function partsOf(part: TokenizerPart | undefined, list: 'pretokenizers' | 'normalizers'): TokenizerPart[] {
   if (part === null || part === undefined) return [];
-  return part.type === 'Sequence' ? (part[list] as Part[]).flatMap((inner) => partsOf(inner, list)) : [part];
+  return part.type === 'Sequence'
+    ? (part[list] as TokenizerPart[]).flatMap((inner) => partsOf(inner, list))
+    : [part];
 }
 
 /** Whether the character is in the main block of CJK unified ideographs. BERT's tokenizer makes each of them a word. */

@@ -4,10 +4,10 @@ import { openKeyStore } from './keys/open-key-store.js';
 import type { ServiceState } from './shared-state.js';
 import { openWebhookStore } from './webhooks/open-webhook-store.js';
 
-type Place = Pick<Config, 'data' | 'store' | 'adminKey' | 'storeStatementTimeoutSeconds'>;
+type StateOptions = Pick<Config, 'data' | 'store' | 'adminKey' | 'storeStatementTimeoutSeconds'>;
 
 /** Opens the state in the data directory, or in the store. This module alone chooses between them. */
-export async function openServiceState(config: Place): Promise<ServiceState> {
+export async function openServiceState(config: StateOptions): Promise<ServiceState> {
   const { data, store, adminKey: given } = config;
   const admin = await adminKey(data, given);
   if (store !== undefined) {
@@ -21,6 +21,6 @@ export async function openServiceState(config: Place): Promise<ServiceState> {
 }
 
 /** The milliseconds after which a store cancels a statement. */
-export function statementTimeoutMs({ storeStatementTimeoutSeconds }: Place): number | undefined {
+export function statementTimeoutMs({ storeStatementTimeoutSeconds }: StateOptions): number | undefined {
   return storeStatementTimeoutSeconds === undefined ? undefined : storeStatementTimeoutSeconds * 1000;
 }

@@ -4,9 +4,9 @@ import { type Database, open } from 'cosift';
 import { Client } from 'cosift/client';
 import { expect, test, vi } from 'vitest';
 import { isDirectory } from '../../src/backend/index.js';
+import { openBenchTarget } from '../../src/cli/bench/bench-target.js';
 import { BruteForce, stepsOf } from '../../src/cli/bench/brute-force.js';
 import { check } from '../../src/cli/bench/check.js';
-import { openSubject } from '../../src/cli/bench/bench-target.js';
 import { Command, cosift, KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 
 vi.setConfig({ testTimeout: 300_000 });
@@ -110,16 +110,16 @@ test('a database of own vectors is searched by vectors of its records', async ()
   });
 
   // The comparison itself: a page with another score, order or length than brute force is a difference.
-  const subject = await openSubject({ data });
+  const target = await openBenchTarget({ data });
   try {
-    const description = await subject.databases.database('d').describe();
+    const description = await target.databases.database('d').describe();
     const { signal } = new AbortController();
     const query = { vector: [1, 2, 3, 4] };
-    const page = await subject.search('d', { search: query }, signal);
+    const page = await target.search('d', { search: query }, signal);
     const checkWith = (results: typeof page.results) =>
       check(
         {
-          subject,
+          target,
           description,
           queries: [query],
           filter: undefined,
@@ -136,7 +136,7 @@ test('a database of own vectors is searched by vectors of its records', async ()
       expect(await checkWith(results)).toEqual({ different: [expect.stringContaining(' instead of ')] });
     }
   } finally {
-    await subject.databases.close();
+    await target.databases.close();
   }
 });
 

@@ -94,7 +94,7 @@ export class Cosift implements Peer {
       embed: { columns: ['title'] },
       approximate: this.#approximate,
     };
-    held(await this.engine.createDatabase(this.#database, JSON.stringify(settings)));
+    unwrap(await this.engine.createDatabase(this.#database, JSON.stringify(settings)));
     const step = 4_000;
     for (let start = 0; start < dataset.records; start += step) {
       await this.upsert(dataset, start, Math.min(dataset.records, start + step));
@@ -124,10 +124,10 @@ export class Cosift implements Peer {
     lines = linesOf(dataset, start, end),
   ): Promise<void> {
     const { dimensions, vectors } = dataset;
-    const prepared = held(await this.engine.prepareLines(this.#database, lines, 1));
+    const prepared = unwrap(await this.engine.prepareLines(this.#database, lines, 1));
     const texts = prepared.texts().length;
     if (texts !== end - start) throw new Error(`${texts} texts of ${end - start} records`);
-    held(
+    unwrap(
       await this.engine.commit(
         this.#database,
         prepared,
@@ -151,13 +151,13 @@ export class Cosift implements Peer {
       Float64Array.from(query),
       stop,
     );
-    return new PageHits(held(page).body);
+    return new PageHits(unwrap(page).body);
   }
 
   /** Lists records without scores. `members` are those of the request. */
   async query(members: object, stop = new (native().StopFlag)()): Promise<Listed> {
     const request = JSON.stringify({ variant: 'b', ...members });
-    return JSON.parse(held(await this.engine.query(this.#database, request, stop)).body.toString());
+    return JSON.parse(unwrap(await this.engine.query(this.#database, request, stop)).body.toString());
   }
 
   async close(): Promise<void> {
@@ -165,7 +165,7 @@ export class Cosift implements Peer {
   }
 
   async #open(directory: string): Promise<void> {
-    this.#engine = held(
+    this.#engine = unwrap(
       this.#native.openEngine(directory, {
         threads: this.#threads,
         limits: {
@@ -181,7 +181,7 @@ export class Cosift implements Peer {
         },
       }),
     );
-    held(await this.#engine.load());
+    unwrap(await this.#engine.load());
   }
 }
 
@@ -269,7 +269,7 @@ export function linesOf({ columns }: Dataset, start: number, end: number): Buffe
 }
 
 /** Returns the value, or throws the failure. */
-export function held<T extends object | undefined>(outcome: T): Exclude<T, Failure> {
+export function unwrap<T extends object | undefined>(outcome: T): Exclude<T, Failure> {
   if (outcome !== undefined && 'code' in outcome) {
     const { code, detail } = outcome as unknown as Failure;
     throw new Error(`${code}: ${detail}`);

@@ -5,7 +5,7 @@ import { Truth } from '../../oracle/truth.js';
 import type { Cosift } from '../../peers/adapters/cosift.js';
 import type { Values } from '../../report/measurement.js';
 import { LIMIT } from '../session.js';
-import { type Cliff, type CliffCell, compared, type Ground } from './cliff.js';
+import { type Cliff, type CliffCell, compared, type Fixture } from './cliff.js';
 
 /** With 40 rounds, two measurements of the same search differ by a tenth while records are written. */
 const ROUNDS = 400;
@@ -19,7 +19,7 @@ const REQUEST = { filter: NONE, threshold: THRESHOLD, limit: LIMIT, page: 0 };
 /** Searches that may be approximate, compared with exact searches of an equal database. */
 export const APPROXIMATE: Cliff = {
   name: 'searches that may be approximate',
-  async run({ large }: Ground) {
+  async run({ large }: Fixture) {
     const data = openDataset(SIZE);
     const exact = await large.beside('exact', data);
     const approximate = await large.beside('approximate', data, true);

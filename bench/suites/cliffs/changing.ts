@@ -4,7 +4,7 @@ import { NONE } from '../../data/filters.js';
 import { latency } from '../../report/statistics.js';
 import { batchesOf, changedCopy, searches, upserts } from '../paced-upserts.js';
 import { LIMIT } from '../session.js';
-import { type Cliff, type CliffCell, compared, type Ground, valuesOf } from './cliff.js';
+import { type Cliff, type CliffCell, compared, type Fixture, valuesOf } from './cliff.js';
 
 const KEY = { records: 100_000, dimensions: 384, seed: SEED };
 const MS = 3_000;
@@ -15,7 +15,7 @@ const PAGE = 20;
 /** Searches of a database during upserts, and pages by cursors from before an upsert. */
 export const CHANGING: Cliff = {
   name: 'a database that changes',
-  async run({ large }: Ground) {
+  async run({ large }: Fixture) {
     const dataset = openDataset(KEY);
     const { records, dimensions } = dataset;
     const database = await large.beside('changing', dataset);

@@ -7,7 +7,7 @@ import { latency, median } from '../../report/statistics.js';
 export interface Cliff {
   /** What is measured, for the progress. */
   readonly name: string;
-  run(ground: Ground): Promise<readonly CliffCell[]>;
+  run(fixture: Fixture): Promise<readonly CliffCell[]>;
 }
 
 /** A measured case: the values of a row of the report, with the goal among them. */
@@ -17,7 +17,7 @@ export interface CliffCell extends Pick<Dataset, 'records' | 'dimensions'> {
 }
 
 /** The engine of the suite, with a large and a small database of the usual kind. A cliff may add databases. */
-export interface Ground {
+export interface Fixture {
   readonly large: Cosift;
   readonly largeData: Dataset;
   readonly small: Cosift;

@@ -4,7 +4,7 @@ import { Cosift } from '../../peers/adapters/cosift.js';
 import type { Session, Suite } from '../session.js';
 import { APPROXIMATE } from './approximate.js';
 import { CHANGING } from './changing.js';
-import type { Cliff, Ground } from './cliff.js';
+import type { Cliff, Fixture } from './cliff.js';
 import { DESCRIPTIONS } from './descriptions.js';
 import { FIRST_BASIS } from './first-basis.js';
 import { FIRST_COUNTS } from './first-counts.js';
@@ -52,11 +52,11 @@ async function cliffs(session: Session, directory: string): Promise<void> {
     await large.load(largeData, directory);
     const small = await large.beside('small', smallData);
     await large.settle();
-    const ground: Ground = { large, largeData, small, smallData };
+    const fixture: Fixture = { large, largeData, small, smallData };
     for (const cliff of ALL) {
       session.say(`cliffs: ${cliff.name}`);
       try {
-        for (const cell of await cliff.run(ground))
+        for (const cell of await cliff.run(fixture))
           session.measurements.push({ suite: 'cliffs', system: 'cosift', ...cell });
       } catch (error) {
         session.failures.push(`cliffs, ${cliff.name}: ${error instanceof Error ? error.message : error}`);

@@ -1,7 +1,7 @@
 import { native } from '../../../src/store/local/binding.js';
 import { Random } from '../../data/random.js';
-import { held } from '../../peers/adapters/cosift.js';
-import { type Cliff, type CliffCell, type Ground, timed, valuesOf } from './cliff.js';
+import { unwrap } from '../../peers/adapters/cosift.js';
+import { type Cliff, type CliffCell, type Fixture, timed, valuesOf } from './cliff.js';
 
 const DIMENSIONS = 8;
 const BATCH = 1_000;
@@ -24,14 +24,14 @@ const SHAPES: readonly Shape[] = [
 /** Descriptions and lists of databases with many columns after a few deletes, compared with those before. */
 export const DESCRIPTIONS: Cliff = {
   name: 'descriptions after scattered deletes',
-  async run(ground: Ground) {
+  async run(fixture: Fixture) {
     const cells: CliffCell[] = [];
-    for (const shape of SHAPES) cells.push(await measured(ground, shape));
+    for (const shape of SHAPES) cells.push(await measured(fixture, shape));
     return cells;
   },
 };
 
-async function measured({ large: { engine } }: Ground, shape: Shape): Promise<CliffCell> {
+async function measured({ large: { engine } }: Fixture, shape: Shape): Promise<CliffCell> {
   const id = `columns-${shape.columns}`;
   const settings = {
     model: 'given',
@@ -39,17 +39,17 @@ async function measured({ large: { engine } }: Ground, shape: Shape): Promise<Cl
     dimensions: DIMENSIONS,
     embed: { columns: ['c0'] },
   };
-  held(await engine.createDatabase(id, JSON.stringify(settings)));
+  unwrap(await engine.createDatabase(id, JSON.stringify(settings)));
   const random = new Random(shape.columns);
   for (let start = 0; start < shape.records; start += BATCH) {
     const count = Math.min(BATCH, shape.records - start);
     const lines = Array.from({ length: count }, (_, i) => lineOf(shape, start + i));
-    const prepared = held(await engine.prepareLines(id, Buffer.from(lines.join('')), 1));
+    const prepared = unwrap(await engine.prepareLines(id, Buffer.from(lines.join('')), 1));
     const vectors = Float32Array.from(
       { length: prepared.texts().length * DIMENSIONS },
       () => random.unit() + 0.1,
     );
-    held(await engine.commit(id, prepared, vectors, new Uint32Array(), 'given'));
+    unwrap(await engine.commit(id, prepared, vectors, new Uint32Array(), 'given'));
   }
   const before: number[] = [];
   const after: number[] = [];
@@ -64,7 +64,7 @@ async function measured({ large: { engine } }: Ground, shape: Shape): Promise<Cl
   );
   if (deleted !== DELETED) throw new Error(`deleted ${JSON.stringify(deleted)}`);
   for (let round = 0; round < ROUNDS; round++) after.push(await timed(both));
-  check(JSON.parse(held(await engine.describeDatabase(id)).toString()), shape, new Set(ids));
+  check(JSON.parse(unwrap(await engine.describeDatabase(id)).toString()), shape, new Set(ids));
   return {
     cell: `describe and list, ${shape.columns.toLocaleString('en')} columns, 30 deletes`,
     records: shape.records,

@@ -5,9 +5,9 @@ import { NONE } from '../../data/filters.js';
 import { Random } from '../../data/random.js';
 import { checkPages } from '../../oracle/check.js';
 import { Truth } from '../../oracle/truth.js';
-import { type Cosift, held } from '../../peers/adapters/cosift.js';
+import { type Cosift, unwrap } from '../../peers/adapters/cosift.js';
 import { LIMIT } from '../session.js';
-import { type Cliff, type CliffCell, compared, type Ground } from './cliff.js';
+import { type Cliff, type CliffCell, compared, type Fixture } from './cliff.js';
 
 /** The engine learns a basis once a database has this many records. */
 const TRAINED_FROM = 8_192;
@@ -17,7 +17,7 @@ const DIMENSIONS = [768, 1_536, 4_096];
 const LONG_COMPONENTS = 6;
 const LONG_FACTOR = 30;
 const ROUNDS = 20;
-/** Queries whose pages are compared with the ground truth. */
+/** Queries whose pages are compared with the fixture truth. */
 const CHECKED = 4;
 const POLL_MS = 50;
 const MAX_POLLS = 1_200;
@@ -30,7 +30,7 @@ const LEARNING_GOAL = { goal_p50_ms: 5_000 };
  */
 export const FIRST_BASIS: Cliff = {
   name: 'first basis of a database',
-  async run({ large }: Ground) {
+  async run({ large }: Fixture) {
     const cells: CliffCell[] = [];
     const usualData = openDataset(USUAL);
     const usual = await large.beside('basis-usual', usualData);
@@ -84,7 +84,7 @@ async function learned({ engine }: Cosift, id: string, data: Dataset): Promise<n
     Float64Array.from(queryOf(data, 0)),
     new (native().StopFlag)(),
   );
-  const { explain } = JSON.parse(held(page).body.toString()) as { explain: { rotated: number } };
+  const { explain } = JSON.parse(unwrap(page).body.toString()) as { explain: { rotated: number } };
   return explain.rotated;
 }
 

@@ -2,7 +2,7 @@ import { queryOf, THRESHOLD } from '../../data/dataset.js';
 import { NONE } from '../../data/filters.js';
 import { countAtLeast } from '../../oracle/truth.js';
 import { LIMIT } from '../session.js';
-import { type Cliff, type CliffCell, compared, type Ground } from './cliff.js';
+import { type Cliff, type CliffCell, compared, type Fixture } from './cliff.js';
 
 const ROUNDS = 40;
 const GOAL = { goal_times: 3 };
@@ -14,7 +14,7 @@ const EXTRAS = [
 /** The first total and the first facet of a search, compared with the search alone. */
 export const FIRST_COUNTS: Cliff = {
   name: 'first totals and facets',
-  async run({ large, largeData }: Ground) {
+  async run({ large, largeData }: Fixture) {
     const request = { filter: NONE, threshold: THRESHOLD, limit: LIMIT, page: 0 };
     const { total } = await large.search(queryOf(largeData, 0), request, { total: true });
     const expected = countAtLeast(largeData, 0, THRESHOLD);
@@ -37,7 +37,7 @@ export const FIRST_COUNTS: Cliff = {
 };
 
 /** A query between two queries of the dataset: another one for each number and each share. */
-function blend(dataset: Ground['largeData'], number: number, extra: number): Float32Array {
+function blend(dataset: Fixture['largeData'], number: number, extra: number): Float32Array {
   const other = queryOf(dataset, (number + 1) % 64);
   return queryOf(dataset, number % 64).map((value, i) => value + (extra / 100) * (other[i] as number));
 }

@@ -1,5 +1,5 @@
 import type { Dataset } from '../../data/dataset.js';
-import { type Cliff, type CliffCell, type Ground, timed, valuesOf } from './cliff.js';
+import { type Cliff, type CliffCell, type Fixture, timed, valuesOf } from './cliff.js';
 
 const LIMIT = 100;
 const PAGES = 5_000;
@@ -31,7 +31,7 @@ const ORDERS: readonly Order[] = [
 /** Listings that are read page after page, compared with a first page. */
 export const LISTINGS: Cliff = {
   name: 'drained listings',
-  async run({ large, largeData }: Ground) {
+  async run({ large, largeData }: Fixture) {
     const cells: CliffCell[] = [];
     for (const { cell, members, compare } of ORDERS) {
       const { records, dimensions, columns } = largeData;

@@ -3,7 +3,7 @@ import { type Filter, NONE, type Operator } from '../../data/filters.js';
 import { Random } from '../../data/random.js';
 import type { Cosift } from '../../peers/adapters/cosift.js';
 import { LIMIT } from '../session.js';
-import { type Cliff, type CliffCell, compared, type Goal, type Ground } from './cliff.js';
+import { type Cliff, type CliffCell, compared, type Fixture, type Goal } from './cliff.js';
 
 const ROUNDS = 20;
 const TEXTS = { records: 10_000, dimensions: 8, seed: SEED };
@@ -24,7 +24,7 @@ interface Rules {
 /** Searches with filters of many rules. Each search has rules of its own, because selections are cached. */
 export const MANY_RULES: Cliff = {
   name: 'filters with many rules',
-  async run({ large, largeData }: Ground) {
+  async run({ large, largeData }: Fixture) {
     const { title } = largeData.columns;
     const value = (random: Random) => title[random.below(title.length)] as string;
     const goal = { goal_p50_ms: 5 };

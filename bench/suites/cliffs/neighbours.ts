@@ -4,7 +4,7 @@ import { queryOf } from '../../data/dataset.js';
 import { type Filter, NONE } from '../../data/filters.js';
 import { Random } from '../../data/random.js';
 import { LIMIT } from '../session.js';
-import { type Cliff, type CliffCell, type Ground, timed, valuesOf } from './cliff.js';
+import { type Cliff, type CliffCell, type Fixture, timed, valuesOf } from './cliff.js';
 
 const CLIENTS = 4;
 const MS = 3_000;
@@ -13,7 +13,7 @@ const RULES = 1_000;
 const GOAL = { goal_p99_ms: 5, goal_abort_ms: 20 };
 
 /** A request on the large database, other than all before. */
-type Heavy = (ground: Ground, number: number, stop: StopFlag) => Promise<unknown>;
+type Heavy = (fixture: Fixture, number: number, stop: StopFlag) => Promise<unknown>;
 
 const HEAVY: readonly { readonly cell: string; readonly request: Heavy }[] = [
   { cell: 'totals at threshold 0', request: counting({ total: true }) },
@@ -36,20 +36,20 @@ const HEAVY: readonly { readonly cell: string; readonly request: Heavy }[] = [
 /** Searches of a small database while a few clients make one kind of heavy requests to a large one. */
 export const NEIGHBOURS: Cliff = {
   name: 'searches beside heavy requests',
-  async run(ground: Ground) {
+  async run(fixture: Fixture) {
     const cells: CliffCell[] = [];
-    const alone = await searches(ground, setEnd(MS / 4));
+    const alone = await searches(fixture, setEnd(MS / 4));
     let number = 0;
     for (const { cell, request } of HEAVY) {
       const end = setEnd(MS);
       const client = async () => {
-        while (!end()) await request(ground, number++, new (native().StopFlag)());
+        while (!end()) await request(fixture, number++, new (native().StopFlag)());
       };
       const clients = Array.from({ length: CLIENTS }, client);
-      const micros = await searches(ground, end);
+      const micros = await searches(fixture, end);
       await Promise.all(clients);
-      const abort = await aborted(ground, request, () => number++);
-      const { records, dimensions } = ground.smallData;
+      const abort = await aborted(fixture, request, () => number++);
+      const { records, dimensions } = fixture.smallData;
       const values = { ...valuesOf(alone, micros, GOAL), abort_ms: abort };
       cells.push({ cell: `search beside 4 clients with ${cell}`, records, dimensions, values });
     }
@@ -58,7 +58,7 @@ export const NEIGHBOURS: Cliff = {
 };
 
 /** Times of searches of the small database, one after the other. */
-async function searches({ small, smallData }: Ground, ended: () => boolean): Promise<number[]> {
+async function searches({ small, smallData }: Fixture, ended: () => boolean): Promise<number[]> {
   const request = { filter: NONE, threshold: 0.2, limit: 10, page: 0 };
   const micros: number[] = [];
   while (!ended()) {
@@ -69,11 +69,11 @@ async function searches({ small, smallData }: Ground, ended: () => boolean): Pro
 }
 
 /** The longest time in milliseconds from the abort of one of CLIENTS requests to its end. */
-async function aborted(ground: Ground, request: Heavy, number: () => number): Promise<number> {
+async function aborted(fixture: Fixture, request: Heavy, number: () => number): Promise<number> {
   let longest = 0;
   for (let i = 0; i < ABORTS; i++) {
     const stops = Array.from({ length: CLIENTS }, () => new (native().StopFlag)());
-    const ends = stops.map((stop) => request(ground, number(), stop).catch(() => undefined));
+    const ends = stops.map((stop) => request(fixture, number(), stop).catch(() => undefined));
     // The requests are aborted at different points of their work.
     const until = performance.now() + 10 * i;
     while (performance.now() < until) await setImmediate();

@@ -4,10 +4,10 @@ import { type Filter, NONE } from '../../data/filters.js';
 import { checkPages } from '../../oracle/check.js';
 import { Truth } from '../../oracle/truth.js';
 import { LIMIT } from '../session.js';
-import { type Cliff, type CliffCell, compared, type Ground, timed, valuesOf } from './cliff.js';
+import { type Cliff, type CliffCell, compared, type Fixture, timed, valuesOf } from './cliff.js';
 
 const ROUNDS = 40;
-/** Queries whose pages are compared with the ground truth. */
+/** Queries whose pages are compared with the fixture truth. */
 const CHECKED = 4;
 const GOAL = { goal_times: 1.5 };
 const DRAINS = 40;
@@ -27,8 +27,8 @@ const EMPTY: Filter = {
 /** Cases that never cost much more than the usual search. They are measured so that they stay so. */
 export const STEADY: Cliff = {
   name: 'cases without a cliff',
-  async run(ground: Ground) {
-    const { large, largeData } = ground;
+  async run(fixture: Fixture) {
+    const { large, largeData } = fixture;
     const { records, dimensions } = largeData;
     const usual = { filter: NONE, threshold: THRESHOLD, limit: LIMIT, page: 0 };
     const cases = [
@@ -58,14 +58,14 @@ export const STEADY: Cliff = {
       cell: `page of ${DRAINS} interleaved drains`,
       records,
       dimensions,
-      values: await drains(ground),
+      values: await drains(fixture),
     });
     return cells;
   },
 };
 
 /** The third to the tenth page of many searches that take turns, compared with their first pages. */
-async function drains({ large, largeData }: Ground): Promise<CliffCell['values']> {
+async function drains({ large, largeData }: Fixture): Promise<CliffCell['values']> {
   const [first, later]: [number[], number[]] = [[], []];
   const cursors: (string | undefined)[] = Array.from({ length: DRAINS });
   for (let page = 0; page < 10; page++) {

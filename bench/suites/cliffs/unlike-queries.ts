@@ -2,7 +2,7 @@ import { openDataset, queryOf, SEED, THRESHOLD } from '../../data/dataset.js';
 import { NONE } from '../../data/filters.js';
 import { Random } from '../../data/random.js';
 import { LIMIT } from '../session.js';
-import { type Cliff, type CliffCell, compared, type Ground } from './cliff.js';
+import { type Cliff, type CliffCell, compared, type Fixture } from './cliff.js';
 
 const ROUNDS = 40;
 const GOAL = { goal_times: 2 };
@@ -10,7 +10,7 @@ const GOAL = { goal_times: 2 };
 /** Queries that are unlike the records, compared with those that are like them. */
 export const UNLIKE_QUERIES: Cliff = {
   name: 'queries unlike the data',
-  async run({ large, largeData }: Ground) {
+  async run({ large, largeData }: Fixture) {
     const { records, dimensions } = largeData;
     // The queries of a dataset with other clusters in other directions.
     const foreign = openDataset({ records: 1_000, dimensions, seed: SEED + 1 });

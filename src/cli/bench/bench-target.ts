@@ -6,7 +6,7 @@ import { checkSearchRequest, type IntegerRecord, type Page, type SearchRequest }
 import { checkDataDirectory, connection, openDirectory, type TargetOptions } from '../target.js';
 
 /** A page, and the parts of its time in milliseconds that cosift itself measured. */
-export interface Answer {
+export interface SearchResult {
   results: readonly Pick<IntegerRecord, 'id' | 'relevance_score'>[];
   /** Time until the text had its vector. */
   embedMs: number;
@@ -15,13 +15,13 @@ export interface Answer {
 }
 
 /** What is measured: a data directory or a server. */
-export interface Subject {
+export interface BenchTarget {
   readonly databases: Databases;
-  search(database: string, request: SearchRequest, signal: AbortSignal): Promise<Answer>;
+  search(database: string, request: SearchRequest, signal: AbortSignal): Promise<SearchResult>;
 }
 
 /** Opens a data directory or a server. A missing directory is created only with `create`. */
-export async function openSubject(options: TargetOptions, { create = false } = {}): Promise<Subject> {
+export async function openBenchTarget(options: TargetOptions, { create = false } = {}): Promise<BenchTarget> {
   if (options.url !== undefined) return ofServer(options.url, options);
   if (!create) await checkDataDirectory(options);
   const backend = await openDirectory(options);
@@ -36,7 +36,7 @@ export async function openSubject(options: TargetOptions, { create = false } = {
   };
 }
 
-function ofServer(url: string, options: TargetOptions): Subject {
+function ofServer(url: string, options: TargetOptions): BenchTarget {
   // Searches run at the same time, and the client does not return the headers of their responses.
   const header = new AsyncLocalStorage<{ value: string }>();
   const client = new Client({

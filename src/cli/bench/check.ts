@@ -4,7 +4,7 @@ import { type DatabaseDescription, DEFAULTS } from '../../schema/index.js';
 import { recordsOf } from '../export/records.js';
 import { modelSourcesOf } from '../model/known-model.js';
 import type { TargetOptions } from '../target.js';
-import type { Answer, Subject } from './bench-target.js';
+import type { BenchTarget, SearchResult } from './bench-target.js';
 import { BruteForce, type Hit, stepsOf } from './brute-force.js';
 import type { BenchFilter } from './filter.js';
 import { MAX_RECORDS_READ, type Query } from './sample.js';
@@ -21,11 +21,11 @@ export interface Differences {
 }
 
 interface Workload {
-  subject: Subject;
+  target: BenchTarget;
   description: DatabaseDescription;
   queries: readonly Query[];
   filter: BenchFilter | undefined;
-  ask(query: Query, filter: BenchFilter | undefined): Promise<Answer>;
+  ask(query: Query, filter: BenchFilter | undefined): Promise<SearchResult>;
 }
 
 /** Compares pages with brute force over an export: ids, scores and order must be equal. */
@@ -34,14 +34,14 @@ export async function check(
   options: TargetOptions,
   signal: AbortSignal,
 ): Promise<CheckResult | Differences> {
-  const { subject, description, filter, ask } = workload;
+  const { target, description, filter, ask } = workload;
   if (description.records > MAX_RECORDS_READ) {
     return { skipped: `the database has more than ${MAX_RECORDS_READ.toLocaleString('en-US')} records` };
   }
   const queries = workload.queries.slice(0, CHECKED_QUERIES);
   const vectors = await vectorsOf(queries, description, options);
   if ('skipped' in vectors) return vectors;
-  const database = subject.databases.database(description.id);
+  const database = target.databases.database(description.id);
   const limits = { threshold: DEFAULTS.threshold, limit: DEFAULTS.limit };
   const cases = queries.flatMap((query, at) =>
     [undefined, ...(filter === undefined ? [] : [filter])].map((filter) => ({
@@ -76,7 +76,7 @@ export async function check(
   return different.length > 0 ? { different } : { searches: cases.length, records };
 }
 
-function firstDifference(expected: readonly Hit[], results: Answer['results']): string | undefined {
+function firstDifference(expected: readonly Hit[], results: SearchResult['results']): string | undefined {
   for (let rank = 0; rank < Math.max(expected.length, results.length); rank++) {
     const right = shown(expected[rank]?.id, (expected[rank]?.score ?? 0) / 1e9);
     const given = shown(results[rank]?.id, results[rank]?.relevance_score);

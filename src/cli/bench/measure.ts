@@ -1,4 +1,4 @@
-import type { Answer } from './bench-target.js';
+import type { SearchResult } from './bench-target.js';
 
 /** Quantiles by nearest rank. */
 export interface Quantiles {
@@ -20,7 +20,7 @@ export interface Measurement {
 
 /** Runs searches for some seconds, at least one, with `concurrency` of them at the same time. `ask` gets their number, from 0. */
 export async function measure(
-  ask: (turn: number) => Promise<Answer>,
+  ask: (turn: number) => Promise<SearchResult>,
   { concurrency, seconds, signal }: { concurrency: number; seconds: number; signal: AbortSignal },
 ): Promise<Measurement> {
   const [latencies, engine, embedding]: number[][] = [[], [], []];

@@ -8,7 +8,7 @@ import { printable, shownJson } from '../failure.js';
 import { note, writeLines } from '../output.js';
 import { plural } from '../progress-bar.js';
 import { withDatabase } from '../records/near-names.js';
-import { openSubject, type Subject } from './bench-target.js';
+import { type BenchTarget, openBenchTarget } from './bench-target.js';
 import { type CheckResult, check, type Differences } from './check.js';
 import { type BenchFilter, filterOf } from './filter.js';
 import {
@@ -38,11 +38,11 @@ export async function bench(options: BenchOptions): Promise<void> {
     throw new Error('--records: a database is only read; leave out --database to measure generated records');
   }
   const signal = abortOnSignal();
-  const target = generated ? { ...options, data: makeTemporaryDirectory() } : options;
-  const subject = await openSubject(target, { create: generated });
+  const opened = generated ? { ...options, data: makeTemporaryDirectory() } : options;
+  const target = await openBenchTarget(opened, { create: generated });
   const id = options.database ?? newGeneratedId();
   try {
-    const report = await new Bench(subject, target, id, signal).run();
+    const report = await new Bench(target, opened, id, signal).run();
     if (report === undefined) return;
     await writeLines([options.json ? shownJson(report, 2) : printed(report)]);
   } catch (error) {
@@ -51,9 +51,9 @@ export async function bench(options: BenchOptions): Promise<void> {
     process.exitCode = 130;
   } finally {
     try {
-      if (generated) await dropGenerated(subject.databases, id);
+      if (generated) await dropGenerated(target.databases, id);
     } finally {
-      await subject.databases.close();
+      await target.databases.close();
     }
   }
 }
@@ -69,14 +69,14 @@ interface Workload {
 
 /** One run of the command. */
 class Bench {
-  readonly #subject: Subject;
+  readonly #target: BenchTarget;
   readonly #options: BenchOptions;
   readonly #signal: AbortSignal;
   readonly #random: Random;
   readonly #id: string;
 
-  constructor(subject: Subject, options: BenchOptions, id: string, signal: AbortSignal) {
-    this.#subject = subject;
+  constructor(target: BenchTarget, options: BenchOptions, id: string, signal: AbortSignal) {
+    this.#target = target;
     this.#options = options;
     this.#signal = signal;
     this.#random = new Random(options.seed);
@@ -91,7 +91,7 @@ class Bench {
     let imported: Report['import'];
     if (database === undefined) {
       note(`importing ${plural(records, 'generated record')}`);
-      imported = await importGenerated(this.#subject.databases, this.#id, { records, seed, signal });
+      imported = await importGenerated(this.#target.databases, this.#id, { records, seed, signal });
     }
     const workload = await this.#workload();
     const { description, queries, from, filter } = workload;
@@ -132,7 +132,7 @@ class Bench {
   }
 
   async #workload(): Promise<Workload> {
-    const { databases } = this.#subject;
+    const { databases } = this.#target;
     const database = databases.database(this.#id);
     const random = this.#random;
     let description: DatabaseDescription;
@@ -159,7 +159,7 @@ class Bench {
   async #check({ description, queries, filter }: Workload): Promise<CheckResult | Differences> {
     if (description === undefined) return { skipped: 'the key may not read records' };
     const ask = (query: Query, used: BenchFilter | undefined) => this.#ask(query, used);
-    return check({ subject: this.#subject, description, queries, filter, ask }, this.#options, this.#signal);
+    return check({ target: this.#target, description, queries, filter, ask }, this.#options, this.#signal);
   }
 
   /** Searches for texts that differ from all earlier ones, so that each is embedded. */
@@ -178,6 +178,6 @@ class Bench {
       search,
       ...(filter && { filter: { condition: 'AND' as const, rules: [filter.rule] } }),
     };
-    return this.#subject.search(this.#id, request, this.#signal);
+    return this.#target.search(this.#id, request, this.#signal);
   }
 }

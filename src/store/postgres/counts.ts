@@ -46,12 +46,12 @@ interface Matches {
   where: (values: Values) => string[];
   facets: CountedFacets | undefined;
   /** Records of which the conditions do not decide whether they are matches. */
-  near?: NearMatches | undefined;
+  undecided?: UndecidedMatches | undefined;
 }
 
-export interface NearMatches {
+export interface UndecidedMatches {
   /** The condition that a record is not one of them. */
-  surelySql: (values: Values) => string;
+  decidedSql: (values: Values) => string;
   /** Those of them that are matches. */
   matching: (ids: readonly number[]) => Promise<ReadonlySet<number>>;
 }
@@ -59,8 +59,8 @@ export interface NearMatches {
 /** Matches that have the same values in what is counted. */
 interface Group {
   count: number;
-  /** The id of a near record; null for matches. */
-  near: number | null;
+  /** The id of an undecided record; null for matches. */
+  undecided: number | null;
   created: number;
   changed: number;
   synced: number;
@@ -73,8 +73,8 @@ interface Group {
  * different values, or long ones, it sends them in parts.
  */
 export async function countMatches(matches: Matches, maxGroups = MAX_GROUPS): Promise<number> {
-  const { sql, table, where, facets, near } = matches;
-  if (facets === undefined && near === undefined) {
+  const { sql, table, where, facets, undecided } = matches;
+  if (facets === undefined && undecided === undefined) {
     const values = new Values();
     const [row] = await sql.run<{ count: number }>(
       `SELECT count(*) AS count FROM ${table} ${whereSql(where(values))}`,
@@ -109,12 +109,12 @@ function shortSql(cell: string): string {
 }
 
 /** A statement that finds the groups, with the names of its cells. `shape` is different for statements with other members. */
-function groupsSql({ table, where, facets, near }: Matches, cellSql: (cell: string) => string) {
+function groupsSql({ table, where, facets, undecided }: Matches, cellSql: (cell: string) => string) {
   const values = new Values();
   const columns = facets?.counter.columns() ?? [];
   const cells = columns.map((_, at) => `c${at}` as const);
   const expressions = [
-    ...nearSql(near, values),
+    ...undecidedSql(undecided, values),
     ...columns.map((column, at) => {
       const cell = `(cells->${values.bind(encodeText(column))}::text)::text`;
       return `${cellSql(cell)} AS ${cells[at]}`;
@@ -130,7 +130,7 @@ function groupsSql({ table, where, facets, near }: Matches, cellSql: (cell: stri
   }
   const text = `SELECT ${[...expressions, ...times, 'count(*) AS count'].join(', ')} FROM ${table}
     ${whereSql(where(values))} ${grouped.length === 0 ? '' : `GROUP BY ${grouped.join(', ')}`}`;
-  const shape = [near === undefined ? 'all' : 'near', cells.length, ...timesOfFacets.keys()].join('_');
+  const shape = [undecided === undefined ? 'all' : 'some', cells.length, ...timesOfFacets.keys()].join('_');
   return { text, values: values.list, cells, shape };
 }
 
@@ -156,10 +156,12 @@ async function addInParts(matches: Matches): Promise<number> {
   return count;
 }
 
-async function addGroups({ facets, near }: Matches, groups: readonly Group[]): Promise<number> {
-  const ids = groups.flatMap((group) => group.near ?? []);
-  const matching = ids.length === 0 ? undefined : await near?.matching(ids);
-  const counted = groups.filter((group) => typeof group.near !== 'number' || matching?.has(group.near));
+async function addGroups({ facets, undecided }: Matches, groups: readonly Group[]): Promise<number> {
+  const ids = groups.flatMap((group) => group.undecided ?? []);
+  const matching = ids.length === 0 ? undefined : await undecided?.matching(ids);
+  const counted = groups.filter(
+    (group) => typeof group.undecided !== 'number' || matching?.has(group.undecided),
+  );
   if (facets !== undefined) {
     await adding.run('', async () => {
       await setImmediate();
@@ -179,8 +181,10 @@ function addTo({ counter }: CountedFacets, groups: readonly Group[]): void {
   if (failure !== null) throw errorOf(failure);
 }
 
-function nearSql(near: NearMatches | undefined, values: Values): string[] {
-  return near === undefined ? [] : [`CASE WHEN ${near.surelySql(values)} THEN NULL ELSE id END AS near`];
+function undecidedSql(undecided: UndecidedMatches | undefined, values: Values): string[] {
+  return undecided === undefined
+    ? []
+    : [`CASE WHEN ${undecided.decidedSql(values)} THEN NULL ELSE id END AS undecided`];
 }
 
 const HOUR = 3_600_000;

@@ -3,7 +3,7 @@ import type { Catalog } from './catalog.js';
 import type { Servers } from './servers.js';
 import { arrayOf } from './sql.js';
 import { changesOf } from './tables.js';
-import { KINDS } from './writer.js';
+import { CHANGE_KINDS } from './writer.js';
 
 /** Changes of one statement. */
 const BATCH = 2_000;
@@ -29,7 +29,7 @@ export async function adoptFeed(
           CROSS JOIN ${entry.group.databases} AS d WHERE d.id = $8::text`,
         [
           arrayOf(batch.map((change) => change.position)),
-          arrayOf(batch.map((change) => KINDS.indexOf(change.kind))),
+          arrayOf(batch.map((change) => CHANGE_KINDS.indexOf(change.kind))),
           arrayOf(batch.map((change) => change.id)),
           arrayOf(batch.map((change) => change.uuid)),
           arrayOf(batch.map(({ key }) => (key === undefined ? null : Buffer.from(key, 'utf8')))),

@@ -9,7 +9,7 @@ import type { Servers } from './servers.js';
 import { arrayOf, type Sql } from './sql.js';
 import { changesOf, recordsOf } from './tables.js';
 import { partsOf, type SizedRow, sizedRow, wholeRows } from './whole-rows.js';
-import { KINDS } from './writer.js';
+import { CHANGE_KINDS } from './writer.js';
 
 /** Changes that one call reads at most, including those that a forced filter hides. */
 const MAX_READ = 10_000;
@@ -89,7 +89,7 @@ async function readFeed(
     );
     const kinds = forced_filter
       ? await visibleKinds(sql, rules, entry, rows, forced_filter)
-      : rows.map(({ kind }) => KINDS[kind]);
+      : rows.map(({ kind }) => CHANGE_KINDS[kind]);
     for (const [at, row] of rows.entries()) {
       if (shown.length === limit) break;
       position = row.position;
@@ -118,7 +118,7 @@ async function visibleKinds(
   forced_filter: NonNullable<StoreChangesRequest['forced_filter']>,
 ): Promise<(string | undefined)[]> {
   const request = JSON.stringify({ forced_filter });
-  const ids = [...new Set(rows.filter(({ kind }) => KINDS[kind] !== 'deleted').map(({ id }) => id))];
+  const ids = [...new Set(rows.filter(({ kind }) => CHANGE_KINDS[kind] !== 'deleted').map(({ id }) => id))];
   const current = await sql.run<SizedRow>(
     `SELECT ${sizedRow(false)} FROM ${recordsOf(entry)} WHERE id = ANY($1::bigint[])`,
     [arrayOf(ids)],
@@ -144,7 +144,7 @@ async function visibleKinds(
     for (const [at, { position }] of former.entries()) if (passedBefore[at]) wasVisible.add(position);
   }
   return rows.map(({ kind, id, position }) => {
-    if (KINDS[kind] !== 'deleted' && visible.has(id)) return KINDS[kind];
+    if (CHANGE_KINDS[kind] !== 'deleted' && visible.has(id)) return CHANGE_KINDS[kind];
     return wasVisible.has(position) ? 'deleted' : undefined;
   });
 }

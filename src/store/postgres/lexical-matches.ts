@@ -90,10 +90,11 @@ export class LexicalMatches {
   async #similar(start: Cursor | null, size: number): Promise<Match[]> {
     const { sources, weight, margin } = this.#search;
     const rest = 1 - weight;
-    const hi = start === null || rest <= 0 ? undefined : (start.score * STEP + SLACK) / rest + SLACK + margin;
+    const maxScore =
+      start === null || rest <= 0 ? undefined : (start.score * STEP + SLACK) / rest + SLACK + margin;
     const ids = new Set<number>();
     for (const source of sources) {
-      const found = await source.scan({ lo: -2, hi, last: undefined, excluded: [], size });
+      const found = await source.scan({ minScore: -2, maxScore, last: undefined, excluded: [], size });
       for (const { id } of found) ids.add(id);
     }
     return await this.#scored((values) => [`id = ANY(${values.bind(arrayOf([...ids]))}::bigint[])`]);

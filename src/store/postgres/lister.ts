@@ -38,14 +38,14 @@ interface Sort {
 
 /** Where a page begins. */
 interface Position {
-  kind: 'time' | Kind | 'missing';
+  kind: 'time' | ValueKind | 'missing';
   value: string | number | boolean | null;
   id: string;
   inclusive: boolean;
 }
 
-const KINDS = ['boolean', 'number', 'string'] as const;
-type Kind = (typeof KINDS)[number];
+const VALUE_KINDS = ['boolean', 'number', 'string'] as const;
+type ValueKind = (typeof VALUE_KINDS)[number];
 
 /** Answers filter-only requests. */
 export class Lister {
@@ -139,28 +139,29 @@ interface Order {
   time?: string;
   /** For a column: the place of a value's kind in the order, and the value if it has the kind. */
   rank?: string;
-  valueSql?: (kind: Kind) => string;
-  rankOf?: (kind: Kind | 'missing') => number;
+  valueSql?: (kind: ValueKind) => string;
+  rankOf?: (kind: ValueKind | 'missing') => number;
 }
 
 function orderOf({ by, column, descending }: Sort, values: Values): Order {
   const direction = descending ? 'DESC' : 'ASC';
   if (by !== 'column') return { terms: [`${by} ${direction}`], descending, time: by };
   const name = `${values.bind(encodeText(column as string))}::text`;
-  const kinds: readonly Kind[] = descending ? KINDS.toReversed() : KINDS;
-  const rankOf = (kind: Kind | 'missing') => (kind === 'missing' ? KINDS.length : kinds.indexOf(kind));
+  const kinds: readonly ValueKind[] = descending ? VALUE_KINDS.toReversed() : VALUE_KINDS;
+  const rankOf = (kind: ValueKind | 'missing') =>
+    kind === 'missing' ? VALUE_KINDS.length : kinds.indexOf(kind);
   const type = `jsonb_typeof(cells->${name})`;
-  const cases = KINDS.map((kind) => `WHEN '${kind}' THEN ${rankOf(kind)}`);
+  const cases = VALUE_KINDS.map((kind) => `WHEN '${kind}' THEN ${rankOf(kind)}`);
   const rank = `CASE ${type} ${cases.join(' ')} ELSE ${rankOf('missing')} END`;
   const text = `cells->>${name}`;
-  const casts: Record<Kind, string> = {
+  const casts: Record<ValueKind, string> = {
     boolean: `(${text})::boolean`,
     number: `(${text})::numeric`,
     string: `(${text}) COLLATE "C"`,
   };
-  const valueSql = (kind: Kind) => `CASE WHEN ${type} = '${kind}' THEN ${casts[kind]} END`;
+  const valueSql = (kind: ValueKind) => `CASE WHEN ${type} = '${kind}' THEN ${casts[kind]} END`;
   return {
-    terms: [`${rank} ASC`, ...KINDS.map((kind) => `${valueSql(kind)} ${direction}`)],
+    terms: [`${rank} ASC`, ...VALUE_KINDS.map((kind) => `${valueSql(kind)} ${direction}`)],
     descending,
     rank,
     valueSql,

@@ -1,6 +1,6 @@
 import { unwrap } from '../local/unwrap.js';
 import type { CandidateScores } from './candidate-scores.js';
-import { type CountedFacets, countMatches, type NearMatches } from './counts.js';
+import { type CountedFacets, countMatches, type UndecidedMatches } from './counts.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
 import { leastCosine } from './scores.js';
 import { arrayOf, type Sql, type Values } from './sql.js';
@@ -49,16 +49,16 @@ export class MatchCounter {
     if (threshold === 0) {
       return this.#finish(await this.#count((values) => [...restricted(values), 'exact IS NOT NULL']));
     }
-    const [lo, hi] = [leastCosine(threshold) - margin, leastCosine(threshold) + margin];
+    const [minScore, maxScore] = [leastCosine(threshold) - margin, leastCosine(threshold) + margin];
     let total = 0;
     for (const source of sources) {
       if (source.isOfPassages) {
-        total += await this.#count(namedSql(await this.#longMatches(source, lo, hi, threshold)));
+        total += await this.#count(namedSql(await this.#longMatches(source, minScore, maxScore, threshold)));
         continue;
       }
-      const where = (values: Values) => [...restricted(values), source.atLeastSql(lo, values)];
+      const where = (values: Values) => [...restricted(values), source.atLeastSql(minScore, values)];
       total += await this.#count(where, {
-        surelySql: (values) => source.aboveSql(hi, values),
+        decidedSql: (values) => source.aboveSql(maxScore, values),
         matching: (ids) => this.#matching(source, ids, threshold),
       });
     }
@@ -83,22 +83,22 @@ export class MatchCounter {
   /** The matches with several vectors. */
   async #longMatches(
     source: VectorSource,
-    lo: number,
-    hi: number,
+    minScore: number,
+    maxScore: number,
     threshold: number,
   ): Promise<{ id: number }[]> {
-    const found = await source.largest(lo);
-    const near = found.filter(({ s }) => s <= hi);
-    const exact = await this.#search.scores.ofIds(near.map(({ id }) => id));
+    const found = await source.largest(minScore);
+    const undecided = found.filter(({ s }) => s <= maxScore);
+    const exact = await this.#search.scores.ofIds(undecided.map(({ id }) => id));
     return [
-      ...found.filter(({ s }) => s > hi),
-      ...near.filter((_, at) => (exact[at] as number) >= threshold),
+      ...found.filter(({ s }) => s > maxScore),
+      ...undecided.filter((_, at) => (exact[at] as number) >= threshold),
     ];
   }
 
-  async #count(where: (values: Values) => string[], near?: NearMatches): Promise<number> {
+  async #count(where: (values: Values) => string[], undecided?: UndecidedMatches): Promise<number> {
     const { sql, table, facets } = this.#search;
-    return await countMatches({ sql, table, where, facets, near });
+    return await countMatches({ sql, table, where, facets, undecided });
   }
 
   #finish(total: number): MatchCounts {

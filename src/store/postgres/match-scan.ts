@@ -21,7 +21,7 @@ export interface ScannedSearch {
   /** Whether a few matches may be missing. */
   isApproximate: boolean;
   /** Called with records that are probably matches, before their exact scores are computed. */
-  onLikely: (ids: readonly number[]) => void;
+  prefetch: (ids: readonly number[]) => void;
 }
 
 /** Which matches are looked for. */
@@ -113,7 +113,7 @@ export class MatchScan {
       if (open.length === 0) return matches.slice(0, need);
       for (const scan of open) {
         const rows = await this.#read(scan, range);
-        this.#search.onLikely(rows.slice(0, need).map(({ id }) => id));
+        this.#search.prefetch(rows.slice(0, need).map(({ id }) => id));
         await this.#addRows(found, scan, range, rows);
       }
     }
@@ -153,9 +153,9 @@ export class MatchScan {
   async #read(scan: SourceScan, { threshold, cursor, need }: Range): Promise<Candidate[]> {
     const { margin } = this.#search;
     const isLimited = cursor !== null && cursor.score !== MAX_STEPS;
-    const hi = isLimited ? (cursor.score + 0.5) * STEP + margin : undefined;
+    const maxScore = isLimited ? (cursor.score + 0.5) * STEP + margin : undefined;
     if (scan.isIndexed) {
-      const rows = scan.size > MAX_INDEXED ? [] : await scan.source.nearest({ hi, ...scan });
+      const rows = scan.size > MAX_INDEXED ? [] : await scan.source.nearest({ maxScore, ...scan });
       if (rows.length === scan.size) {
         scan.candidates += rows.length;
         scan.bound = this.#boundAfter(Math.min(...rows.map(({ s }) => s)));
@@ -166,8 +166,8 @@ export class MatchScan {
       const size = Math.min(need + SPARE, MAX_FETCH);
       Object.assign(scan, { isIndexed: false, indexNotUsed: TOO_FEW, size });
     }
-    const lo = leastCosine(threshold) - margin;
-    const rows = await scan.source.scan({ lo, hi, ...scan });
+    const minScore = leastCosine(threshold) - margin;
+    const rows = await scan.source.scan({ minScore, maxScore, ...scan });
     scan.last = rows.at(-1);
     const isEnd = rows.length < scan.size || scan.last === undefined;
     scan.bound = isEnd ? -1 : this.#boundAfter((scan.last as Candidate).s);

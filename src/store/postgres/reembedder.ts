@@ -216,10 +216,10 @@ export class Reembedder {
     const switched = await this.#servers.of(id).write(async (sql) => {
       const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
       const { lexical } = settingsOf(entry);
-      const [old, new_] = [recordsOf(entry), recordsOf({ ...entry, ...unfinished })];
+      const [source, target] = [recordsOf(entry), recordsOf({ ...entry, ...unfinished })];
       const { passages } = tablesOf({ ...entry, ...unfinished });
       const [later] = await sql.run(
-        `SELECT id FROM ${old} WHERE version > $1::bigint OR (version = $1::bigint AND id > $2::bigint) LIMIT 1`,
+        `SELECT id FROM ${source} WHERE version > $1::bigint OR (version = $1::bigint AND id > $2::bigint) LIMIT 1`,
         [unfinished.done_version, unfinished.done_id],
       );
       if (later !== undefined) {
@@ -227,13 +227,13 @@ export class Reembedder {
         return undefined;
       }
       await sql.run(
-        `DELETE FROM ${new_} AS n WHERE NOT EXISTS (SELECT 1 FROM ${old} AS o WHERE o.id = n.id)`,
+        `DELETE FROM ${target} AS n WHERE NOT EXISTS (SELECT 1 FROM ${source} AS o WHERE o.id = n.id)`,
       );
       await sql.run(
-        `DELETE FROM ${passages} AS p WHERE NOT EXISTS (SELECT 1 FROM ${new_} AS n WHERE n.id = p.record)`,
+        `DELETE FROM ${passages} AS p WHERE NOT EXISTS (SELECT 1 FROM ${target} AS n WHERE n.id = p.record)`,
       );
       await sql.run(
-        `UPDATE ${new_} AS n SET synced = o.synced FROM ${old} AS o WHERE o.id = n.id AND o.synced <> n.synced`,
+        `UPDATE ${target} AS n SET synced = o.synced FROM ${source} AS o WHERE o.id = n.id AND o.synced <> n.synced`,
       );
       await sql.run(
         `UPDATE ${entry.group.databases} SET generation = $2::integer, settings = $3::text

@@ -128,7 +128,7 @@ class Search {
       scores: this.#scores,
       margin,
       isApproximate: request.approximate === true,
-      onLikely: (ids) => this.#rows.begin(ids),
+      prefetch: (ids) => this.#rows.begin(ids),
     });
   }
 

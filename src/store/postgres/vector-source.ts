@@ -22,9 +22,9 @@ export interface Candidate {
 /** What restricts a scan. */
 interface ScanRange {
   /** The least score. */
-  lo: number;
+  minScore: number;
   /** The largest score, if there is one. */
-  hi: number | undefined;
+  maxScore: number | undefined;
   /** The last vector of the scan before. */
   last: Candidate | undefined;
   /** Directions that are left out. */
@@ -55,15 +55,15 @@ export class VectorSource {
   }
 
   /** The next vectors in the order of score and identity. */
-  async scan({ lo, hi, last, excluded, size }: ScanRange): Promise<Candidate[]> {
+  async scan({ minScore, maxScore, last, excluded, size }: ScanRange): Promise<Candidate[]> {
     const { order } = this.#search;
     const values = new Values();
     const s = this.#scoreSql(values);
-    const conditions = [`${s} >= ${values.bind(lo)}::float8`];
+    const conditions = [`${s} >= ${values.bind(minScore)}::float8`];
     if (last !== undefined) {
       const score = `${values.bind(last.s)}::float8`;
       conditions.push(`(${s} < ${score} OR (${s} = ${score} AND ${this.#afterSql(last, values)}))`);
-    } else if (hi !== undefined) conditions.push(`${s} <= ${values.bind(hi)}::float8`);
+    } else if (maxScore !== undefined) conditions.push(`${s} <= ${values.bind(maxScore)}::float8`);
     if (excluded.length > 0) conditions.push(this.#excludedSql(excluded, values));
     const terms = ['3 DESC', `${order.column} ASC`, ...(this.isOfPassages ? ['number ASC'] : [])];
     return await this.#select(s, conditions, terms, size, values);
@@ -81,12 +81,12 @@ export class VectorSource {
   }
 
   /** The vectors nearest to the query, of those that the index finds, in about the order of their scores. */
-  async nearest({ hi, excluded, size }: Omit<ScanRange, 'lo' | 'last'>): Promise<Candidate[]> {
+  async nearest({ maxScore, excluded, size }: Omit<ScanRange, 'minScore' | 'last'>): Promise<Candidate[]> {
     const values = new Values();
     const column = this.#column;
     const s = this.#scoreSql(values);
     const conditions = [`${column} IS NOT NULL`];
-    if (hi !== undefined) conditions.push(`${s} <= ${values.bind(hi)}::float8`);
+    if (maxScore !== undefined) conditions.push(`${s} <= ${values.bind(maxScore)}::float8`);
     if (excluded.length > 0) conditions.push(this.#excludedSql(excluded, values));
     // The expression that an index knows, without the sign.
     return await this.#select(s, conditions, [s.slice(1)], size, values);
@@ -101,12 +101,12 @@ export class VectorSource {
     return await this.#select(this.#scoreSql(values), conditions, [`${order.column} ASC`], size, values);
   }
 
-  /** The first records whose vector, or first vector, scores at most `hi`, in the order of their identities. */
-  async upTo(hi: number, after: string | undefined, size: number): Promise<Candidate[]> {
+  /** The first records whose vector, or first vector, scores at most `maxScore`, in the order of their identities. */
+  async upTo(maxScore: number, after: string | undefined, size: number): Promise<Candidate[]> {
     const { order } = this.#search;
     const values = new Values();
     const s = this.#scoreSql(values);
-    const conditions = [`${s} <= ${values.bind(hi)}::float8`];
+    const conditions = [`${s} <= ${values.bind(maxScore)}::float8`];
     if (this.isOfPassages) conditions.push('number = 0');
     if (after !== undefined) conditions.push(order.afterSql(after, values));
     return await this.#select(s, conditions, [`${order.column} ASC`], size, values);
@@ -119,22 +119,22 @@ export class VectorSource {
     return await this.#select(this.#scoreSql(values), [condition], [], undefined, values);
   }
 
-  /** The condition of the vectors that score at least `lo`. */
-  atLeastSql(lo: number, values: Values): string {
-    return `${this.#scoreSql(values)} >= ${values.bind(lo)}::float8`;
+  /** The condition of the vectors that score at least `minScore`. */
+  atLeastSql(minScore: number, values: Values): string {
+    return `${this.#scoreSql(values)} >= ${values.bind(minScore)}::float8`;
   }
 
-  /** The condition of the vectors that score more than `lo`. */
-  aboveSql(lo: number, values: Values): string {
-    return `${this.#scoreSql(values)} > ${values.bind(lo)}::float8`;
+  /** The condition of the vectors that score more than `minScore`. */
+  aboveSql(minScore: number, values: Values): string {
+    return `${this.#scoreSql(values)} > ${values.bind(minScore)}::float8`;
   }
 
-  /** The records with a vector that scores at least `lo`, with their largest scores. */
-  async largest(lo: number): Promise<{ id: number; uuid: string; s: number }[]> {
+  /** The records with a vector that scores at least `minScore`, with their largest scores. */
+  async largest(minScore: number): Promise<{ id: number; uuid: string; s: number }[]> {
     const { sql, restriction } = this.#search;
     const values = new Values();
     const s = this.#scoreSql(values);
-    const conditions = [...restrictionSql(restriction, values), `${s} >= ${values.bind(lo)}::float8`];
+    const conditions = [...restrictionSql(restriction, values), `${s} >= ${values.bind(minScore)}::float8`];
     return await sql.run(
       `SELECT id, uuid, max(${s}) AS s FROM ${this.#from} WHERE ${conditions.join(' AND ')} GROUP BY id, uuid`,
       values.list,

@@ -20,7 +20,7 @@ const DELETED_AT_ONCE = 5_000;
 export const CHANNEL = 'cosift_written';
 
 /** The kinds of changes in a feed. */
-export const KINDS = ['created', 'changed', 'deleted'] as const;
+export const CHANGE_KINDS = ['created', 'changed', 'deleted'] as const;
 
 /** Changes of the feed, as arrays of the same length. */
 interface Changes {
@@ -283,7 +283,7 @@ async function insertChanges(
 function deletions(rows: readonly RecordRow[], ids: string, now: number): Changes {
   return {
     count: rows.length,
-    kinds: arrayOf(rows.map(() => KINDS.indexOf('deleted'))),
+    kinds: arrayOf(rows.map(() => CHANGE_KINDS.indexOf('deleted'))),
     ids,
     uuids: arrayOf(rows.map(({ uuid }) => uuid)),
     keys: arrayOf(rows.map(({ key }) => key)),
