@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use cosift_engine::{Embedded, Error, ExternalIndexUse, ExternalPage, ExternalRow, RecordUuid};
+use cosift_engine::{
+    Embedded, Error, ExternalIndexUse, ExternalPage, ExternalRow, ExternalSelection, RecordUuid,
+};
 use napi::bindgen_prelude::{Float32Array, Uint8Array, Uint32Array};
 use napi_derive::napi;
 
@@ -123,13 +125,15 @@ impl TryFrom<NativePageContent> for ExternalPage {
         });
         let not_used = content.index_not_used;
         Ok(Self {
-            index_use: used.or(not_used.map(|reason| ExternalIndexUse::NotUsed { reason })),
             rows: rows(content.rows)?,
-            total: content.total.map(|total| total as u64),
-            facets: content.facets.map(|facets| facets.to_vec()),
-            records: content.records as u64,
-            counters: vec![("scored", content.scored as u64)],
-            scan: Duration::from_secs_f64(content.scan_ms.max(0.0) / 1000.0),
+            selection: ExternalSelection {
+                index_use: used.or(not_used.map(|reason| ExternalIndexUse::NotUsed { reason })),
+                total: content.total.map(|total| total as u64),
+                facets: content.facets.map(|facets| facets.to_vec()),
+                records: content.records as u64,
+                counters: vec![("scored", content.scored as u64)],
+                scan: Duration::from_secs_f64(content.scan_ms.max(0.0) / 1000.0),
+            },
         })
     }
 }

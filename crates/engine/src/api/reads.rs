@@ -7,9 +7,9 @@ use crate::api::engine::Engine;
 use crate::api::workers::Step;
 use crate::error::{Done, Error};
 use crate::filter::RequestReader;
-use crate::record::{RecordRow, TimeRange, to_unit_q30};
+use crate::record::{RecordRow, TimeRange};
 use crate::runtime::{StopCheck, StopFlag};
-use crate::search::{Page, Query, Search, not_approximate, not_lexical, write_record};
+use crate::search::{Page, Query, Search, write_record};
 use crate::snapshot::Selection;
 use crate::write::RecordRef;
 
@@ -59,27 +59,9 @@ impl Engine {
     ) {
         let checked = self.database(id).and_then(|database| {
             let search = Search::parse(request, &self.limits)?;
-            let fingerprint = &database.settings.fingerprint;
-            if (search.embedded_by.as_ref()).is_some_and(|by| by != fingerprint) {
-                return Err(Error::Stale);
-            }
-            let expected = database.settings.dimensions;
-            if vector.len() != expected {
-                return Err(Error::Dimensions {
-                    expected,
-                    got: vector.len(),
-                });
-            }
-            if search.approximate && !database.settings.approximate {
-                return Err(not_approximate(
-                    "the database has no approximate index: make one with \"approximate\": true, or search without",
-                ));
-            }
-            if search.lexical.is_some() && !database.is_lexical() {
-                return Err(not_lexical());
-            }
+            let vector = search.check(&database.settings, database.is_lexical(), vector)?;
             // Only what is searched is kept: the last handle of a database must not end with a search of the caller.
-            Ok((Arc::clone(&database.searchable), search, to_unit_q30(vector)?))
+            Ok((Arc::clone(&database.searchable), search, vector))
         });
         match checked {
             Ok((searchable, search, vector)) => {

@@ -1,16 +1,14 @@
 //! Searches and listings of records that a store outside of the engine selects.
 
 use std::cmp::Reverse;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::external::row::{ExternalRow, published_of, snapshot_of, vectors_of};
 use crate::external::rules::{ExternalFacets, ExternalRules};
-use crate::record::{Passage, Score, q30_to_f32, to_unit_q30};
-use crate::search::{
-    ExternalIndexUse, Query, ScoreParts, Search, Selected, not_approximate, not_lexical,
-};
+use crate::record::{Passage, Score, q30_to_f32};
+use crate::search::{ExternalSelection, Query, ScoreParts, Search, Selected};
 use crate::snapshot::{Block, Snapshot};
 
 /// What a page is written from: the selected records, in order.
@@ -18,18 +16,8 @@ use crate::snapshot::{Block, Snapshot};
 pub struct ExternalPage {
     /// The records of the page, and what its cursor may have to name.
     pub rows: Vec<ExternalRow>,
-    /// The number of all matches, if the request asks for it.
-    pub total: Option<u64>,
-    /// The member `facets`, if the request asks for it.
-    pub facets: Option<Vec<u8>>,
-    /// How a search with `approximate` used an index of the store.
-    pub index_use: Option<ExternalIndexUse>,
-    /// Records that exist for the caller.
-    pub records: u64,
-    /// Numbers of records by what was done with them.
-    pub counters: Vec<(&'static str, u64)>,
-    /// How long the selection took.
-    pub scan: Duration,
+    /// How they were selected.
+    pub selection: ExternalSelection,
 }
 
 impl ExternalPage {
@@ -43,13 +31,8 @@ impl ExternalPage {
         let snapshot = snapshot_of(&self.rows, ColumnNames::default(), dimensions)?;
         write(&Selected {
             snapshot: &snapshot,
-            total: self.total,
-            facets: self.facets.as_ref(),
-            index_use: self.index_use.as_ref(),
-            records: self.records,
-            counters: self.counters.clone(),
+            selection: &self.selection,
             arrived,
-            scan: self.scan,
         })
     }
 }
@@ -70,26 +53,11 @@ impl ExternalRules {
     /// [`Error::Invalid`], [`Error::Dimensions`], [`Error::Vector`]; [`Error::Stale`] when another model made the vector.
     pub fn search(&self, request: &str, vector: &[f64]) -> Result<ExternalSearch, Error> {
         let search = Search::parse(request, &self.limits)?;
-        let fingerprint = &self.settings.fingerprint;
-        if (search.embedded_by.as_ref()).is_some_and(|by| by != fingerprint) {
-            return Err(Error::Stale);
-        }
-        let (expected, got) = (self.settings.dimensions, vector.len());
-        if got != expected {
-            return Err(Error::Dimensions { expected, got });
-        }
-        if search.approximate && !self.settings.approximate {
-            return Err(not_approximate(
-                "the database has no approximate index: make one with \"approximate\": true, or search without",
-            ));
-        }
-        if search.lexical.is_some() && !self.settings.lexical {
-            return Err(not_lexical());
-        }
+        let vector = search.check(&self.settings, self.settings.lexical, vector)?;
         Ok(ExternalSearch {
             search,
             embed: self.settings.embed.clone(),
-            vector: to_unit_q30(vector)?,
+            vector,
             arrived: Instant::now(),
         })
     }
@@ -110,7 +78,7 @@ impl ExternalRules {
 impl ExternalSearch {
     /// Whether the response explains how it was found.
     pub fn explains(&self) -> bool {
-        self.search.explain.is_some()
+        self.search.common.explain.is_some()
     }
 
     /// What the store needs to select records, JSON.
@@ -147,7 +115,7 @@ impl ExternalSearch {
 
     /// The counter of the request's facets.
     pub fn facets(&self) -> ExternalFacets {
-        ExternalFacets::new(&self.search.facets, self.search.page_bytes)
+        ExternalFacets::new(&self.search.common.facets, self.search.common.page_bytes)
     }
 
     /// Writes the response. `scores` are those of the rows, in steps. The rows of a map, and those of a request that
@@ -157,7 +125,7 @@ impl ExternalSearch {
     /// [`Error::Internal`] for damaged data.
     pub fn page(&self, page: &ExternalPage, scores: &[u32]) -> Result<Vec<u8>, Error> {
         let scores: Vec<Score> = scores.iter().map(|&steps| Score(steps)).collect();
-        let dimensions = match &self.search.map {
+        let dimensions = match &self.search.common.map {
             Some(_) => self.vector.len(),
             None => 0,
         };
@@ -166,7 +134,7 @@ impl ExternalSearch {
                 let row = &page.rows[block.row(slot).0 as usize];
                 self.best_passage(row)
             };
-            let parts = if self.search.explain.is_some() && self.search.lexical.is_some() {
+            let parts = if self.search.common.explain.is_some() && self.search.lexical.is_some() {
                 let parts = self.parts(selected.snapshot, &page.rows)?;
                 parts.into_iter().map(|(_, parts)| parts).collect()
             } else {
@@ -239,7 +207,7 @@ pub struct ExternalQuery {
 impl ExternalQuery {
     /// Whether the response explains how it was found.
     pub fn explains(&self) -> bool {
-        self.query.explain.is_some()
+        self.query.common.explain.is_some()
     }
 
     /// What the store needs to select records, JSON.
@@ -257,7 +225,7 @@ impl ExternalQuery {
 
     /// The counter of the request's facets.
     pub fn facets(&self) -> ExternalFacets {
-        ExternalFacets::new(&self.query.facets, self.query.page_bytes)
+        ExternalFacets::new(&self.query.common.facets, self.query.common.page_bytes)
     }
 
     /// Writes the response.
@@ -265,7 +233,7 @@ impl ExternalQuery {
     /// # Errors
     /// [`Error::Internal`] for damaged data.
     pub fn page(&self, page: &ExternalPage) -> Result<Vec<u8>, Error> {
-        let dimensions = match &self.query.map {
+        let dimensions = match &self.query.common.map {
             Some(_) => self.dimensions,
             None => 0,
         };

@@ -4,11 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::record::{Hit, Position, Ranked, Score, TimeRange, Variant, cursor};
+use crate::record::{Hit, Position, Ranked, Score, Variant, cursor};
 use crate::runtime::message;
 use crate::search::caches::Counted;
-use crate::search::explain::{BoundExplain, Report, ScoreParts};
-use crate::search::map::MapPoints;
+use crate::search::explain::{Report, ScoreParts};
 use crate::search::page::{Page, PageContent, PagePosition};
 use crate::search::running::{IndexUse, RunningSearch};
 use crate::snapshot::Block;
@@ -29,53 +28,33 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
     search.outcome.check()?;
     let scan = search.timing.scan();
     let hits = find_hits(search)?;
-    let stop_check = &search.outcome.stop_check();
-    let page = |body| Page {
-        body,
-        total_micros: search.timing.arrived.elapsed().as_micros() as u64,
-    };
-    if let Some(map) = &search.request.map {
-        let points = MapPoints {
-            snapshot: search.snapshot(),
-            variant: search.request.variant,
-            limit: search.request.limit,
-            max_bytes: search.request.page_bytes,
-            records: &hits[..hits.len().min(search.request.limit + 1)],
-            request: map,
-        };
-        return Ok(page(points.write(stop_check)?));
-    }
     let counted = count_matches(search)?;
-    let request = &search.request;
+    let request = &search.request.common;
     // Read before the records are written, so that `explain` shows what the search itself took.
-    let report = search.explain.as_ref().map(|explain| {
-        let report = Report {
-            plan: plan(search, explain),
-            records: None,
-            kernel: Some(cosift_kernels::kernel_name()),
-            counters: vec![search.counters.selected()],
-            arrived: search.timing.arrived,
-            waited: Some(search.timing.waited()),
-            scan,
-            of_all_records: of_all_records(search),
-        };
-        (explain, report)
-    });
+    let report = || Report {
+        used_index: (search.index_use.as_ref()).map(|index| matches!(index, IndexUse::Used { .. })),
+        records: None,
+        counters: vec![search.counters.selected()],
+        arrived: search.timing.arrived,
+        waited: Some(search.timing.waited()),
+        scan,
+        of_all_records: of_all_records(search),
+    };
+    let explain = search.explain.as_ref();
     let passage = |block: &Block, slot: usize| search.query.passage(block, slot);
     let content = PageContent {
+        request,
         snapshot: search.snapshot(),
-        variant: request.variant,
-        limit: request.limit,
-        max_bytes: request.page_bytes,
-        records: &hits[..hits.len().min(request.limit + 1)],
-        approximate: request.approximate,
+        records: &hits,
+        approximate: search.request.approximate,
         total: request.total.then_some(counted.total),
         facets: (!request.facets.is_empty()).then_some(&counted.facets),
-        passage: request.shows_passages().then_some(&passage),
-        explain: report,
+        passage: search.request.shows_passages().then_some(&passage),
+        explain: explain.map(|explain| (explain, report())),
         score_parts: score_parts(search, &hits)?,
     };
-    Ok(page(content.write(stop_check)?))
+    let body = content.write(&search.outcome.stop_check())?;
+    Ok(Page::new(body, search.timing.arrived))
 }
 
 /// The hits of the page in order, and those that were found beyond it.
@@ -107,7 +86,7 @@ fn score_parts(search: &RunningSearch, hits: &[Hit]) -> Result<Vec<ScoreParts>, 
     let (Some(lexical), Some(_)) = (&search.lexical, &search.explain) else {
         return Ok(Vec::new());
     };
-    let shown = hits.iter().take(search.request.limit);
+    let shown = hits.iter().take(search.request.common.limit);
     shown
         .map(|hit| {
             let (block, slot) = search.snapshot().at(hit.row);
@@ -122,27 +101,12 @@ fn score_parts(search: &RunningSearch, hits: &[Hit]) -> Result<Vec<ScoreParts>, 
 /// What the search counts over all its matches.
 fn count_matches(search: &RunningSearch) -> Result<Arc<Counted>, Error> {
     let stop_check = &search.outcome.stop_check();
-    let counted = (search.match_counts).finish(&search.request, stop_check)?;
+    let counted = (search.match_counts).finish(&search.request.common, stop_check)?;
     if let (Some(key), true) = (search.cached.key, search.counts_all()) {
         let counts = &search.database.counts;
         counts.insert(key, search.snapshot(), &counted);
     }
     Ok(counted)
-}
-
-/// How the search is carried out, for people. A forced filter does not show.
-fn plan(search: &RunningSearch, explain: &BoundExplain) -> &'static str {
-    match &search.index_use {
-        Some(IndexUse::Used { .. }) => return "approximate",
-        // The reason why the index was not used can tell how many records a forced filter hides.
-        Some(IndexUse::NotUsed { .. }) if explain.is_scoped() => return "approximate",
-        _ => {}
-    }
-    if explain.is_filtered() || search.request.time_range != TimeRange::ALWAYS {
-        "filtered scan"
-    } else {
-        "full scan"
-    }
 }
 
 fn of_all_records(search: &RunningSearch) -> Vec<(&'static str, serde_json::Value)> {
@@ -155,6 +119,9 @@ fn of_all_records(search: &RunningSearch) -> Vec<(&'static str, serde_json::Valu
 }
 
 impl PagePosition for Position {
+    const PLANS: [&'static str; 2] = ["filtered scan", "full scan"];
+    const IS_SCORED: bool = true;
+
     fn score(&self) -> Option<Score> {
         Some(self.score)
     }

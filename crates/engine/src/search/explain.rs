@@ -138,12 +138,10 @@ impl ScoreParts {
 
 /// How a request was carried out.
 pub(crate) struct Report {
-    /// How the records were found, for people.
-    pub(crate) plan: &'static str,
+    /// Whether the approximate index was used; `None` for a request that does not ask for it.
+    pub(crate) used_index: Option<bool>,
     /// Records that exist for the caller, where the snapshot has only some of them.
     pub(crate) records: Option<u64>,
-    /// The instruction set that scores were computed with.
-    pub(crate) kernel: Option<&'static str>,
     /// Numbers of records by what was done with them.
     pub(crate) counters: Vec<(&'static str, u64)>,
     pub(crate) arrived: Instant,
@@ -156,12 +154,14 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// The member `explain` of the response. Its total time ends now.
+    /// The member `explain` of the response. Its total time ends now. `plan` says how the records were found, for people,
+    /// `kernel` with which instruction set scores were computed.
     ///
     /// # Errors
     /// [`Stopped`].
     pub(crate) fn to_json(
         &self,
+        (plan, kernel): (&str, Option<&str>),
         explain: &BoundExplain,
         snapshot: &Snapshot,
         stop_check: &StopCheck<'_>,
@@ -172,13 +172,13 @@ impl Report {
         }
         times.insert("scan".into(), milliseconds(self.scan));
         let mut json = json!({
-            "plan": self.plan,
+            "plan": plan,
             "records": match self.records {
                 Some(records) => records,
                 None => explain.records(snapshot, stop_check)? as u64,
             },
         });
-        if let Some(kernel) = self.kernel {
+        if let Some(kernel) = kernel {
             json["kernel"] = kernel.into();
         }
         for (name, count) in &self.counters {

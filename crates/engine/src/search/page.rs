@@ -1,9 +1,12 @@
 //! A page of results, of a search or of a listing.
 
+use std::time::Instant;
+
 use crate::error::Error;
 use crate::json::{write_integer, write_passage, write_string};
-use crate::record::{Passage, Ranked, Score, Variant};
+use crate::record::{Passage, Ranked, Score, TimeRange, Variant};
 use crate::runtime::StopCheck;
+use crate::search::common::Common;
 use crate::search::explain::{BoundExplain, Report, ScoreParts};
 use crate::search::record_writer::write_open_record;
 use crate::snapshot::{Block, Snapshot};
@@ -17,6 +20,14 @@ pub struct Page {
     pub total_micros: u64,
 }
 
+impl Page {
+    /// The response to a request that arrived at `arrived`.
+    pub(crate) fn new(body: Vec<u8>, arrived: Instant) -> Self {
+        let total_micros = arrived.elapsed().as_micros() as u64;
+        Self { body, total_micros }
+    }
+}
+
 /// Bytes reserved for a response at once.
 const RESERVED_BYTES: usize = 16 * 1024;
 
@@ -25,6 +36,12 @@ const RESULTS: &[u8] = b"{\"results\":[";
 
 /// A position of an order, as pages show it.
 pub(crate) trait PagePosition: Sized {
+    /// How records are found with a filter, and without one, for people.
+    const PLANS: [&'static str; 2];
+
+    /// Whether records have scores in this order.
+    const IS_SCORED: bool;
+
     /// The score that the record at this position shows.
     fn score(&self) -> Option<Score>;
 
@@ -34,13 +51,10 @@ pub(crate) trait PagePosition: Sized {
 
 /// What a page is written from.
 pub(crate) struct PageContent<'a, P> {
+    pub(crate) request: &'a Common,
     pub(crate) snapshot: &'a Snapshot,
-    pub(crate) variant: Variant,
-    /// Records of the page at most.
-    pub(crate) limit: usize,
-    /// Bytes of the records at most. The first record is shown even if it alone is longer.
-    pub(crate) max_bytes: usize,
-    /// The records in order, more than `limit` if another page follows.
+    /// The records in order, more than the limit of the request if another page follows. The first record is shown even
+    /// if it alone is longer than a page.
     pub(crate) records: &'a [Ranked<P>],
     /// Whether a few matches may be missing.
     pub(crate) approximate: bool,
@@ -60,18 +74,18 @@ pub(crate) struct PageContent<'a, P> {
 pub(crate) type BestPassage<'a> = dyn Fn(&Block, usize) -> Result<Option<Passage>, Error> + 'a;
 
 impl<P: PagePosition> PageContent<'_, P> {
-    /// Writes the response: results, pagination, total, facets, explain.
+    /// Writes the page: results, pagination, total, facets, explain.
     ///
     /// # Errors
     /// [`Error::Stopped`]; the error of a passage that cannot be found.
-    pub(crate) fn write(self, stop_check: &StopCheck<'_>) -> Result<Vec<u8>, Error> {
+    pub(crate) fn write_page(&self, stop_check: &StopCheck<'_>) -> Result<Vec<u8>, Error> {
         let mut out = Vec::with_capacity(RESERVED_BYTES);
         out.extend_from_slice(RESULTS);
         let shown = self.write_records(stop_check, &mut out)?;
         let (shown, following) = self.records.split_at(shown);
         let last = shown.last().filter(|_| !following.is_empty());
-        let next = last.map(|last| last.position.cursor(self.variant, following));
-        write_pagination(self.limit, next.as_deref(), &mut out);
+        let next = last.map(|last| last.position.cursor(self.request.variant, following));
+        write_pagination(self.request.limit, next.as_deref(), &mut out);
         if self.approximate {
             write_member("approximate", b"true", &mut out);
         }
@@ -82,25 +96,39 @@ impl<P: PagePosition> PageContent<'_, P> {
         if let Some(facets) = self.facets {
             write_member("facets", facets, &mut out);
         }
-        if let Some((explain, report)) = self.explain {
-            let json = report.to_json(explain, self.snapshot, stop_check)?;
+        if let Some((explain, report)) = &self.explain {
+            let plan = self.plan(explain, report.used_index);
+            let kernel = P::IS_SCORED.then(cosift_kernels::kernel_name);
+            let json = report.to_json((plan, kernel), explain, self.snapshot, stop_check)?;
             write_member("explain", json.to_string().as_bytes(), &mut out);
         }
         out.push(b'}');
         Ok(out)
     }
 
+    /// How the request was carried out, for people. A forced filter does not show.
+    fn plan(&self, explain: &BoundExplain, used_index: Option<bool>) -> &'static str {
+        let [filtered, all] = P::PLANS;
+        match used_index {
+            Some(true) => "approximate",
+            // The reason why the index was not used can tell how many records a forced filter hides.
+            Some(false) if explain.is_scoped() => "approximate",
+            _ if explain.is_filtered() || self.request.time_range != TimeRange::ALWAYS => filtered,
+            _ => all,
+        }
+    }
+
     /// Writes the records that fit on the page, and returns how many.
     fn write_records(&self, stop_check: &StopCheck<'_>, out: &mut Vec<u8>) -> Result<usize, Error> {
         let mut shown = 0;
-        for record in self.records.iter().take(self.limit) {
+        for record in self.records.iter().take(self.request.limit) {
             let (block, slot) = self.snapshot.at(record.row);
             let score = record.position.score();
             let end = out.len();
             if shown > 0 {
                 out.push(b',');
             }
-            write_open_record(self.snapshot, block, slot, self.variant, score, out);
+            write_open_record(self.snapshot, block, slot, self.request.variant, score, out);
             if let Some(passage) = self.passage.map_or(Ok(None), |best| best(block, slot))? {
                 out.extend_from_slice(b",\"passage\":");
                 write_passage(&passage, out);
@@ -112,7 +140,7 @@ impl<P: PagePosition> PageContent<'_, P> {
                 explain.write_record(block, slot, parts, stop_check, out)?;
             }
             out.push(b'}');
-            if shown > 0 && out.len() - RESULTS.len() > self.max_bytes {
+            if shown > 0 && out.len() - RESULTS.len() > self.request.page_bytes {
                 out.truncate(end);
                 break;
             }

@@ -1,50 +1,28 @@
 //! A search request as the engine takes it.
 
 use crate::error::Error;
-use crate::facets::Facet;
-use crate::filter::{Filter, FilterKey, RequestReader};
+use crate::filter::RequestReader;
 use crate::limits::Limits;
-use crate::record::{LexicalWeight, Position, TimeRange, Variant, cursor};
-use crate::search::explain::Explain;
-use crate::search::map::MapRequest;
+use crate::record::{LexicalWeight, Position, Variant, cursor, to_unit_q30};
+use crate::search::common::Common;
+use crate::settings::Settings;
 
 /// A semantic search, parsed and checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
-    /// The variant of the interface: decides ids, time names, the order of ties, and the cursor.
-    pub variant: Variant,
+    pub(crate) common: Common,
     /// The lowest score of a match, 0..=1.
-    pub threshold: f64,
-    /// Records of a page at most.
-    pub limit: usize,
-    /// Bytes of the records of a page at most.
-    pub(crate) page_bytes: usize,
-    /// The filter of the caller and the forced filter of the key, joined.
-    pub filter: Option<Filter>,
-    /// Range of the time at which records were last synced.
-    pub time_range: TimeRange,
+    pub(crate) threshold: f64,
     /// The position at which the page before ended.
-    pub cursor: Option<Position>,
-    /// Whether to count all matches.
-    pub total: bool,
-    /// The facets to count the matches by.
-    pub(crate) facets: Vec<Facet>,
+    pub(crate) cursor: Option<Position>,
     /// Whether the search may miss a few matches to be faster.
-    pub approximate: bool,
+    pub(crate) approximate: bool,
     /// The exact words that scores take into account, if the request asks for it.
     pub(crate) lexical: Option<LexicalRequest>,
     /// Whether the request asks for the best passages of results.
-    pub(crate) passages: bool,
-    /// The filters to explain, if the request asks to explain.
-    pub(crate) explain: Option<Explain>,
-    /// The map, if the request asks for it instead of a page.
-    pub(crate) map: Option<MapRequest>,
+    passages: bool,
     /// Fingerprint of the model that made the query's vector, if the caller states it; `Some(None)` is no model.
-    pub(crate) embedded_by: Option<Option<String>>,
-    /// Equal for requests that differ in cursor and page size only.
-    pub(crate) request_hash: [u8; 16],
-    /// Equal for requests with the same filters, `None` without a filter.
-    pub(crate) filter_key: Option<FilterKey>,
+    embedded_by: Option<Option<String>>,
 }
 
 /// The exact words of a search.
@@ -55,25 +33,18 @@ pub(crate) struct LexicalRequest {
 }
 
 impl Search {
-    /// Whether every match must be found, not just those of the page.
-    pub(crate) fn counts_all(&self) -> bool {
-        self.total || !self.facets.is_empty()
-    }
-
     /// Whether results show their best passage, which `explain` asks for, too.
     pub(crate) fn shows_passages(&self) -> bool {
-        self.passages || self.explain.is_some()
+        self.passages || self.common.explain.is_some()
     }
 
-    /// Reads a search from JSON: `variant`, `threshold`, `limit`, `filter`, `forced_filter`,
-    /// `time_range`, `cursor`, `total`, `facets`, `approximate`, `lexical`, `passages`, `explain`, `map`,
+    /// Reads a search from JSON: the members of [`Common`], `threshold`, `cursor`, `approximate`, `lexical`, `passages`,
     /// `embedded_by`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for each member that is invalid.
     pub(crate) fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
         let request = RequestReader::new(json, limits)?;
-        let variant = request.variant()?;
         let threshold = request.number("threshold")?.unwrap_or(0.2);
         if !(0.0..=1.0).contains(&threshold) {
             return Err(Error::invalid(
@@ -82,6 +53,8 @@ impl Search {
                 "must be between 0 and 1",
             ));
         }
+        let common = Common::parse(&request, limits)?;
+        let variant = common.variant;
         let cursor = match request.text("cursor")? {
             None => None,
             Some(text) => {
@@ -89,28 +62,18 @@ impl Search {
             }
         };
         let search = Self {
-            variant,
+            common,
             threshold,
-            limit: request.limit()?,
-            page_bytes: limits.page_bytes,
-            filter: request.filter(variant)?,
-            time_range: request.time_range()?,
             cursor,
-            total: request.flag("total")?,
-            facets: Facet::of(&request)?,
             approximate: request.flag("approximate")?,
             lexical: LexicalRequest::parse(&request)?,
             passages: request.flag("passages")?,
-            explain: Explain::parse(&request, variant)?,
-            map: MapRequest::of(&request)?,
             embedded_by: request
                 .members
                 .get("embedded_by")
                 .map(|by| by.as_str().map(str::to_owned)),
-            request_hash: request.hash_of(|member| !["cursor", "limit"].contains(&member)),
-            filter_key: request.filter_key(),
         };
-        if search.approximate && search.counts_all() {
+        if search.approximate && search.common.counts_all() {
             return Err(not_approximate(
                 "total and facets count every match: leave them out, or search without approximate",
             ));
@@ -121,6 +84,36 @@ impl Search {
             ));
         }
         Ok(search)
+    }
+
+    /// Checks that a database with these settings can be searched so, and returns the unit vector of the query.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] when another model made the vector; [`Error::Dimensions`], [`Error::Vector`]; [`Error::Invalid`]
+    /// when the database lacks what the search asks for.
+    pub(crate) fn check<T: Copy + Into<f64>>(
+        &self,
+        settings: &Settings,
+        is_lexical: bool,
+        vector: &[T],
+    ) -> Result<Vec<i32>, Error> {
+        if (self.embedded_by.as_ref()).is_some_and(|by| *by != settings.fingerprint) {
+            return Err(Error::Stale);
+        }
+        let (expected, got) = (settings.dimensions, vector.len());
+        if got != expected {
+            return Err(Error::Dimensions { expected, got });
+        }
+        if self.approximate && !settings.approximate {
+            return Err(not_approximate(
+                "the database has no approximate index: make one with \"approximate\": true, or search without",
+            ));
+        }
+        if self.lexical.is_some() && !is_lexical {
+            let detail = "the database does not know its words: switch that on with \"lexical\": true in its settings, or search without lexical";
+            return Err(Error::invalid("invalid_request", "/search/lexical", detail));
+        }
+        Ok(to_unit_q30(vector)?)
     }
 }
 
@@ -146,14 +139,8 @@ impl LexicalRequest {
     }
 }
 
-/// The error of a search with a lexical weight in a database without the setting.
-pub(crate) fn not_lexical() -> Error {
-    let detail = "the database does not know its words: switch that on with \"lexical\": true in its settings, or search without lexical";
-    Error::invalid("invalid_request", "/search/lexical", detail)
-}
-
 /// The error of a search that can't be approximate.
-pub(crate) fn not_approximate(detail: &str) -> Error {
+fn not_approximate(detail: &str) -> Error {
     Error::invalid("invalid_request", "/approximate", detail)
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn search_key(search: &Search, vector: &[i32]) -> SearchKey {
         .iter()
         .flat_map(|component| component.to_le_bytes())
         .collect();
-    content_hash(&[&search.request_hash, &vector])
+    content_hash(&[&search.common.request_hash, &vector])
 }
 
 /// A search of a snapshot. It does not keep the snapshot alive.

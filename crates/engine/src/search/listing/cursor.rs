@@ -129,6 +129,9 @@ impl Cursor {
 }
 
 impl PagePosition for ListingPosition<'_> {
+    const PLANS: [&'static str; 2] = ["filter", "all records"];
+    const IS_SCORED: bool = false;
+
     fn score(&self) -> Option<Score> {
         None
     }

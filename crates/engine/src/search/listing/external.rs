@@ -6,32 +6,24 @@ use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::record::{PageStart, Ranked, TimeRange};
 use crate::runtime::StopCheck;
-use crate::search::external::{Selected, common_plan, id_text, rows_of};
+use crate::search::external::{Selected, id_text, rows_of};
 use crate::search::listing::cursor::{Cursor, LOST_CURSOR, invalid_cursor};
 use crate::search::listing::position::ListingPosition;
 use crate::search::listing::request::Query;
 use crate::search::listing::sort_key::SortKey;
-use crate::search::map::MapPoints;
-use crate::search::page::PageContent;
 use crate::snapshot::{Published, Selection};
 
 impl Query {
     /// What a store needs to select the records of the page. `named` are the records that the cursor names: the page
     /// begins where [`Self::start`] finds them.
     pub(crate) fn plan(&self) -> Value {
-        let mut plan = common_plan(
-            self.time_range,
-            self.total,
-            &self.facets,
-            self.explain.as_ref(),
-        );
-        plan["fetch"] = (self.limit + 1 + self.sort.records_after_page()).into();
+        let mut plan = self.common.plan();
+        plan["fetch"] = (self.common.limit + 1 + self.sort.records_after_page()).into();
         plan["sort"] = self.sort.plan();
-        plan["map"] = self.map.is_some().into();
         let named = match &self.cursor {
             Some(Cursor::Records(_)) => self.cursor.as_ref().map(|cursor| {
                 let ids = cursor.named_ids();
-                let ids = ids.iter().map(|&id| id_text(self.variant, id));
+                let ids = ids.iter().map(|&id| id_text(self.common.variant, id));
                 ids.collect::<Vec<_>>()
             }),
             _ => None,
@@ -57,7 +49,7 @@ impl Query {
             return Ok(Value::Null);
         };
         let snapshot = &published.snapshot;
-        let rows = cursor.rows(published, self.variant);
+        let rows = cursor.rows(published, self.common.variant);
         let forced = Selection::bind(snapshot, self.forced.as_ref(), TimeRange::ALWAYS);
         let visible = |record: (&_, usize)| forced.holds(record, &StopCheck::never());
         let sort = self.sort.bind(&snapshot.names);
@@ -66,49 +58,18 @@ impl Query {
         Ok(self.position(&start))
     }
 
-    /// Writes the response.
+    /// Writes the response with the selected records, which are those of a snapshot in its order.
     pub(crate) fn page_of(&self, selected: &Selected<'_>) -> Result<Vec<u8>, Error> {
         let snapshot = selected.snapshot;
         let sort = self.sort.bind(&snapshot.names);
-        let records: Vec<Ranked<ListingPosition<'_>>> = rows_of(snapshot, self.variant)
+        let records: Vec<Ranked<ListingPosition<'_>>> = rows_of(snapshot, self.common.variant)
             .map(|(row, _)| {
                 let (block, slot) = snapshot.at(row);
-                let position = sort.position(block, slot, self.variant);
+                let position = sort.position(block, slot, self.common.variant);
                 Ranked { position, row }
             })
             .collect();
-        if let Some(map) = &self.map {
-            let points = MapPoints {
-                snapshot,
-                variant: self.variant,
-                limit: self.limit,
-                max_bytes: self.page_bytes,
-                records: &records[..records.len().min(self.limit + 1)],
-                request: map,
-            };
-            return points.write(&StopCheck::never());
-        }
-        let explain = self.explain.as_ref();
-        let explain = explain.map(|explain| explain.bind(&snapshot.names));
-        let is_restricted = self.time_range != TimeRange::ALWAYS;
-        let content = PageContent {
-            snapshot,
-            variant: self.variant,
-            limit: self.limit,
-            max_bytes: self.page_bytes,
-            records: &records,
-            approximate: false,
-            total: selected.total,
-            facets: selected.facets,
-            passage: None,
-            explain: explain.as_ref().map(|explain| {
-                let is_filter = explain.is_filtered() || is_restricted;
-                let plan = if is_filter { "filter" } else { "all records" };
-                (explain, selected.report(plan, None))
-            }),
-            score_parts: Vec::new(),
-        };
-        content.write(&StopCheck::never())
+        selected.write(&self.common, &records, false, None, Vec::new())
     }
 
     fn position(&self, start: &PageStart<ListingPosition<'_>>) -> Value {
@@ -126,7 +87,7 @@ impl Query {
         json!({
             "kind": kind,
             "value": value,
-            "id": id_text(self.variant, *id),
+            "id": id_text(self.common.variant, *id),
             "inclusive": start.is_inclusive(),
         })
     }

@@ -9,13 +9,12 @@ use crate::facets::FacetCounter;
 use crate::record::{IdKey, PageStart, Ranked, RecordRow, TimeRange};
 use crate::runtime::{StopCheck, StopFlag};
 use crate::search::caches::{CachedPage, Counted};
-use crate::search::explain::{BoundExplain, Report};
+use crate::search::explain::Report;
 use crate::search::listing::cursor::{LOST_CURSOR, invalid_cursor};
 use crate::search::listing::first_records::{FirstRecords, RankedRecord};
 use crate::search::listing::key_range::KeyRange;
 use crate::search::listing::position::ListingPosition;
 use crate::search::listing::request::Query;
-use crate::search::map::MapPoints;
 use crate::search::page::{Page, PageContent};
 use crate::search::running::MAX_COUNTED;
 use crate::search::searchable::Searchable;
@@ -47,7 +46,7 @@ impl Query {
         let (snapshot, named) = {
             let published = target.published.read();
             let cursor = self.cursor.as_ref();
-            let named = cursor.map(|cursor| (cursor, cursor.rows(&published, self.variant)));
+            let named = cursor.map(|cursor| (cursor, cursor.rows(&published, self.common.variant)));
             (Arc::clone(&published.snapshot), named)
         };
         let start = match named {
@@ -61,11 +60,12 @@ impl Query {
                 Some(found.ok_or_else(|| invalid_cursor(LOST_CURSOR))?)
             }
         };
-        let mut selection = Selection::bind(&snapshot, self.filter.as_ref(), self.time_range);
-        if self.map.is_some() {
+        let common = &self.common;
+        let mut selection = Selection::bind(&snapshot, common.filter.as_ref(), common.time_range);
+        if common.map.is_some() {
             selection.require_vector();
         }
-        selection.use_masks(target.filters.get(self.filter_key, &snapshot));
+        selection.use_masks(target.filters.get(common.filter_key, &snapshot));
         Ok(BoundQuery {
             target: Arc::clone(target),
             query: self,
@@ -81,13 +81,12 @@ impl Query {
 impl BoundQuery {
     /// Whether the query takes so long that other queries must not wait for this one.
     pub(crate) fn is_expensive(&self) -> bool {
-        let counts_many = !self.query.facets.is_empty() && self.snapshot.records() > MAX_COUNTED;
-        if self.query.map.is_some() || counts_many {
-            return true;
-        }
-        let explained = self.query.explain.as_ref().map_or(0, |_| self.query.limit);
-        self.selection
-            .takes_longer(EXPENSIVE_NS, &self.snapshot, explained)
+        let common = &self.query.common;
+        let counts_many = !common.facets.is_empty() && self.snapshot.records() > MAX_COUNTED;
+        let selection = &self.selection;
+        common.map.is_some()
+            || counts_many
+            || selection.takes_longer(EXPENSIVE_NS, &self.snapshot, common.explained())
     }
 
     /// Runs the query.
@@ -96,56 +95,33 @@ impl BoundQuery {
     /// [`Error::Stopped`] once the stop flag is set; [`Error::Invalid`] when a facet has more intervals than a
     /// response holds.
     pub(crate) fn run(&self) -> Result<Page, Error> {
-        let Self {
-            query, snapshot, ..
-        } = self;
+        let (snapshot, request) = (&*self.snapshot, &self.query.common);
         let (records, counted) = self.find()?;
         let scan = self.arrived.elapsed();
-        let stop_check = &StopCheck::new(&self.stop);
-        let page = |body| Page {
-            body,
-            total_micros: self.arrived.elapsed().as_micros() as u64,
-        };
-        if let Some(request) = &query.map {
-            let points = MapPoints {
-                snapshot,
-                variant: query.variant,
-                limit: query.limit,
-                max_bytes: query.page_bytes,
-                records: &records[..records.len().min(query.limit + 1)],
-                request,
-            };
-            return Ok(page(points.write(stop_check)?));
-        }
-        let explain = query.explain.as_ref();
+        let explain = request.explain.as_ref();
         let explain = explain.map(|explain| explain.bind(&snapshot.names));
-        let report = explain.as_ref().map(|explain| {
-            let report = Report {
-                plan: self.plan(explain),
-                records: None,
-                kernel: None,
-                counters: vec![("matches", counted.total)],
-                arrived: self.arrived,
-                waited: None,
-                scan,
-                of_all_records: Vec::new(),
-            };
-            (explain, report)
-        });
+        let report = || Report {
+            used_index: None,
+            records: None,
+            counters: vec![("matches", counted.total)],
+            arrived: self.arrived,
+            waited: None,
+            scan,
+            of_all_records: Vec::new(),
+        };
         let content = PageContent {
+            request,
             snapshot,
-            variant: query.variant,
-            limit: query.limit,
-            max_bytes: query.page_bytes,
             records: &records,
             approximate: false,
-            total: query.total.then_some(counted.total),
-            facets: (!query.facets.is_empty()).then_some(&counted.facets),
+            total: request.total.then_some(counted.total),
+            facets: (!request.facets.is_empty()).then_some(&counted.facets),
             passage: None,
-            explain: report,
+            explain: explain.as_ref().map(|explain| (explain, report())),
             score_parts: Vec::new(),
         };
-        Ok(page(content.write(stop_check)?))
+        let body = content.write(&StopCheck::new(&self.stop))?;
+        Ok(Page::new(body, self.arrived))
     }
 
     /// The records of the page in order, with those that its cursor may have to name, and what the query counts. Both are
@@ -157,12 +133,12 @@ impl BoundQuery {
             target,
             ..
         } = self;
-        let size = query.limit + 1 + query.sort.records_after_page();
-        if query.explain.is_some() || query.map.is_some() {
+        let size = query.common.limit + 1 + query.sort.records_after_page();
+        if query.common.explain.is_some() || query.common.map.is_some() {
             return self.scan(size);
         }
-        let key = query.request_hash;
-        let counted = match query.counts_all() {
+        let key = query.common.request_hash;
+        let counted = match query.common.counts_all() {
             true => target.counts.get(&key, snapshot),
             false => Some(Arc::default()),
         };
@@ -174,7 +150,7 @@ impl BoundQuery {
         let sort = query.sort.bind(&snapshot.names);
         let ranked = |row| {
             let (block, slot) = snapshot.at(row);
-            let position = sort.position(block, slot, query.variant);
+            let position = sort.position(block, slot, query.common.variant);
             Ranked { position, row }
         };
         let first = |rows: &[RecordRow]| {
@@ -202,8 +178,8 @@ impl BoundQuery {
     }
 
     fn cache_counts(&self, counted: &Arc<Counted>) {
-        if self.query.counts_all() {
-            let key = self.query.request_hash;
+        if self.query.common.counts_all() {
+            let key = self.query.common.request_hash;
             self.target.counts.insert(key, &self.snapshot, counted);
         }
     }
@@ -214,7 +190,7 @@ impl BoundQuery {
             query, snapshot, ..
         } = self;
         let stop_check = &StopCheck::new(&self.stop);
-        let facets = FacetCounter::bind(&query.facets, &snapshot.names);
+        let facets = FacetCounter::bind(&query.common.facets, &snapshot.names);
         let sort = query.sort.bind(&snapshot.names);
         let start = self.start.as_ref();
         let start_rank = start.map(|start| start.position().rank());
@@ -243,7 +219,7 @@ impl BoundQuery {
                 {
                     continue;
                 }
-                let id = IdKey::new(query.variant, block.id(slot), block.uuid(slot));
+                let id = IdKey::new(query.common.variant, block.id(slot), block.uuid(slot));
                 let position = sort.position_of(key, id);
                 if start.is_some_and(|start| !start.admits(&position)) {
                     continue;
@@ -256,19 +232,10 @@ impl BoundQuery {
                 }
             }
         }
-        let facets = match query.facets.as_slice() {
+        let facets = match query.common.facets.as_slice() {
             [] => Vec::new(),
-            _ => facets.write(query.page_bytes, stop_check)?,
+            _ => facets.write(query.common.page_bytes, stop_check)?,
         };
         Ok((first.into_sorted(), Arc::new(Counted { total, facets })))
-    }
-
-    /// How the query is carried out, for people. A forced filter does not show.
-    fn plan(&self, explain: &BoundExplain) -> &'static str {
-        if explain.is_filtered() || self.query.time_range != TimeRange::ALWAYS {
-            "filter"
-        } else {
-            "all records"
-        }
     }
 }

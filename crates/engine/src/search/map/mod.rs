@@ -2,7 +2,3 @@
 
 mod axes;
 mod points;
-mod request;
-
-pub(crate) use points::MapPoints;
-pub(crate) use request::MapRequest;

@@ -3,42 +3,29 @@
 use crate::columns::ColumnId;
 use crate::error::Error;
 use crate::json::{write_id, write_number, write_value};
-use crate::record::{Ranked, Variant};
+use crate::record::Ranked;
 use crate::runtime::StopCheck;
+use crate::search::common::MapRequest;
 use crate::search::map::axes::{Projection, Sample};
-use crate::search::map::request::MapRequest;
-use crate::search::page::PagePosition;
-use crate::snapshot::{Snapshot, VectorBuffer};
+use crate::search::page::{PageContent, PagePosition};
+use crate::snapshot::VectorBuffer;
 
 /// Steps of a coordinate between 0 and 1.
 const STEPS: f64 = 1e6;
 
-/// What the points of a map are written from.
-pub(crate) struct MapPoints<'a, P> {
-    pub(crate) snapshot: &'a Snapshot,
-    pub(crate) variant: Variant,
-    /// Points at most.
-    pub(crate) limit: usize,
-    /// Bytes of the points at most.
-    pub(crate) max_bytes: usize,
-    /// The matches in order, more than `limit` if there are further ones. Each has a vector.
-    pub(crate) records: &'a [Ranked<P>],
-    pub(crate) request: &'a MapRequest,
-}
-
-impl<P: PagePosition> MapPoints<'_, P> {
-    /// Writes the response: points, variance, has_more.
+impl<P: PagePosition> PageContent<'_, P> {
+    /// Writes the map of the records, which have a vector each: points, variance, has_more.
     ///
     /// # Errors
     /// [`Error::Stopped`]; the error of a vector that cannot be read.
-    pub(crate) fn write(&self, stop_check: &StopCheck<'_>) -> Result<Vec<u8>, Error> {
+    pub(crate) fn write_map(
+        &self,
+        map: &MapRequest,
+        stop_check: &StopCheck<'_>,
+    ) -> Result<Vec<u8>, Error> {
         let Projection { points, variance } = self.project(stop_check)?;
         let names = &self.snapshot.names;
-        let columns = self
-            .request
-            .columns
-            .iter()
-            .filter_map(|name| names.id(name));
+        let columns = map.columns.iter().filter_map(|name| names.id(name));
         let columns: Vec<ColumnId> = columns.collect();
         let mut out = b"{\"points\":[".to_vec();
         let start = out.len();
@@ -49,7 +36,7 @@ impl<P: PagePosition> MapPoints<'_, P> {
                 out.push(b',');
             }
             self.write_point(record, point, &columns, &mut out);
-            if shown > 0 && out.len() - start > self.max_bytes {
+            if shown > 0 && out.len() - start > self.request.page_bytes {
                 out.truncate(end);
                 break;
             }
@@ -72,7 +59,7 @@ impl<P: PagePosition> MapPoints<'_, P> {
     /// The places of the records in their order. Their vectors are added in the order of the ids, so that the same
     /// matches have the same picture in any order.
     fn project(&self, stop_check: &StopCheck<'_>) -> Result<Projection, Error> {
-        let records = &self.records[..self.records.len().min(self.limit)];
+        let records = &self.records[..self.records.len().min(self.request.limit)];
         let id = |at: usize| {
             let (block, slot) = self.snapshot.at(records[at].row);
             block.id(slot)
@@ -108,7 +95,7 @@ impl<P: PagePosition> MapPoints<'_, P> {
     ) {
         let (block, slot) = self.snapshot.at(record.row);
         out.extend_from_slice(b"{\"id\":");
-        write_id(self.variant, block.id(slot), block.uuid(slot), out);
+        write_id(self.request.variant, block.id(slot), block.uuid(slot), out);
         if let Some(score) = record.position.score() {
             out.extend_from_slice(b",\"relevance_score\":");
             score.write(out);

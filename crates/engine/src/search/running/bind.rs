@@ -38,15 +38,19 @@ impl RunningSearch {
             reply,
         } = waiting;
         let snapshot = Arc::clone(&scope.snapshot);
-        let key = (request.counts_all() || request.cursor.is_some())
+        let key = (request.common.counts_all() || request.cursor.is_some())
             .then(|| search_key(&request, &vector));
         let counts = key
-            .filter(|_| request.counts_all())
+            .filter(|_| request.common.counts_all())
             .and_then(|key| database.counts.get(&key, &snapshot));
-        let match_counts = MatchCounts::bind(&request, &snapshot.names, counts);
+        let match_counts = MatchCounts::bind(&request.common, &snapshot.names, counts);
         // A search that counts all matches needs every rule for every record. A deferred forced rule would let hidden
         // records into the numbers of `explain`.
-        let is_scoped = request.explain.as_ref().is_some_and(Explain::is_scoped);
+        let is_scoped = request
+            .common
+            .explain
+            .as_ref()
+            .is_some_and(Explain::is_scoped);
         let has_masks = masks.flatten().is_some();
         if !match_counts.counts_all() && !is_scoped && !has_masks {
             scope.defer_rules(&StopCheck::new(&stop));
@@ -54,9 +58,9 @@ impl RunningSearch {
         // No score reaches a threshold above 1: parsing refuses it, so the fallback is never taken.
         let threshold = Score::at_least(request.threshold).unwrap_or(Score(SCORE_STEPS));
         let start = request.cursor.map(PageStart::after);
-        let explain = request.explain.as_ref();
+        let explain = request.common.explain.as_ref();
         let mut search = Self {
-            ranking: Ranking::new(request.limit + 1, threshold, start),
+            ranking: Ranking::new(request.common.limit + 1, threshold, start),
             query: QueryVector::new(vector, &snapshot),
             lexical: request.lexical.as_ref().map(|lexical| {
                 LexicalSignal::bind(lexical, database.embed.as_deref(), &snapshot.names)

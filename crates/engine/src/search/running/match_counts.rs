@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::facets::FacetCounter;
 use crate::runtime::StopCheck;
 use crate::search::caches::Counted;
-use crate::search::request::Search;
+use crate::search::common::Common;
 use crate::snapshot::Block;
 
 /// The total and the facets of a search.
@@ -23,7 +23,7 @@ pub(crate) struct MatchCounts {
 
 impl MatchCounts {
     pub(crate) fn bind(
-        request: &Search,
+        request: &Common,
         names: &ColumnNames,
         cached: Option<Arc<Counted>>,
     ) -> Self {
@@ -55,7 +55,7 @@ impl MatchCounts {
     /// Those of [`FacetCounter::write`].
     pub(crate) fn finish(
         &self,
-        request: &Search,
+        request: &Common,
         stop_check: &StopCheck<'_>,
     ) -> Result<Arc<Counted>, Error> {
         if let Some(cached) = &self.cached {

@@ -44,13 +44,17 @@ impl Scope {
             snapshot,
             cursor_row,
         } = found.unwrap_or_else(|| Found::new(&database.published.read(), request));
-        let mut selection = Selection::bind(&snapshot, request.filter.as_ref(), request.time_range);
+        let mut selection = Selection::bind(
+            &snapshot,
+            request.common.filter.as_ref(),
+            request.common.time_range,
+        );
         selection.require_vector();
         // Callers can make cursors of their own: a record that is hidden from the caller must not decide a position.
         let stop_check = StopCheck::new(stop);
         let cursor_row =
             cursor_row.filter(|row| selection.holds(snapshot.at(*row), &stop_check) == Ok(true));
-        let look_up = || database.filters.get(request.filter_key, &snapshot);
+        let look_up = || database.filters.get(request.common.filter_key, &snapshot);
         selection.use_masks(masks.get_or_insert_with(look_up).clone());
         Self {
             has_many_words: has_many_words(request, snapshot.records()),
@@ -64,10 +68,10 @@ impl Scope {
 
     /// Whether the filter of the search takes longer than `max_ns` nanoseconds, or the search has many words or makes a map.
     pub(crate) fn takes_longer(&self, max_ns: f64, request: &Search) -> bool {
-        if self.has_many_words || request.map.is_some() {
+        if self.has_many_words || request.common.map.is_some() {
             return true;
         }
-        let explained = request.explain.as_ref().map_or(0, |_| request.limit);
+        let explained = request.common.explained();
         self.selection
             .takes_longer(max_ns, &self.snapshot, explained)
     }

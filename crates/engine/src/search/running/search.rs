@@ -67,7 +67,7 @@ impl RunningSearch {
 
     /// Whether the scan counts the facets of many records.
     pub(crate) fn holds_many_counts(&self) -> bool {
-        self.counts_many() && !self.request.facets.is_empty()
+        self.counts_many() && !self.request.common.facets.is_empty()
     }
 
     /// Whether the approximate index already covers a block.
@@ -107,7 +107,11 @@ impl RunningSearch {
 
     /// A record as a hit with its score.
     pub(crate) fn hit(&self, block: &Block, slot: usize, score: Score) -> Hit {
-        let id = IdKey::new(self.request.variant, block.id(slot), block.uuid(slot));
+        let id = IdKey::new(
+            self.request.common.variant,
+            block.id(slot),
+            block.uuid(slot),
+        );
         Hit {
             position: Position { score, id },
             row: block.row(slot),

@@ -42,7 +42,7 @@ impl Found {
         let snapshot = Arc::clone(&published.snapshot);
         let cursor_row = request.cursor.and_then(|cursor| {
             let index = &published.index;
-            index.find(&snapshot, request.variant, cursor.id)
+            index.find(&snapshot, request.common.variant, cursor.id)
         });
         Self {
             snapshot,
@@ -79,15 +79,14 @@ impl WaitingSearch {
         let request = &self.request;
         let (nodes, bytes) = SMALL_FILTER;
         // A filter is evaluated on the record of the cursor before its cost is known.
-        let has_small_filter = request
-            .filter
-            .as_ref()
-            .is_none_or(|filter| request.cursor.is_none() && filter.fits(nodes, bytes));
-        let makes_page_only = request.limit <= SMALL_PAGE
-            && !request.counts_all()
+        let filter = request.common.filter.as_ref();
+        let has_small_filter =
+            filter.is_none_or(|filter| request.cursor.is_none() && filter.fits(nodes, bytes));
+        let makes_page_only = request.common.limit <= SMALL_PAGE
+            && !request.common.counts_all()
             && request.lexical.is_none()
-            && request.explain.is_none()
-            && request.map.is_none();
+            && request.common.explain.is_none()
+            && request.common.map.is_none();
         if makes_page_only && has_small_filter {
             let published = self.database.published.try_read();
             let published = published.filter(|published| is_small(&published.snapshot));
