@@ -12,7 +12,7 @@ use crate::background::background;
 use crate::buffer::Buffer;
 use crate::external_searches::{NativeQuery, NativeSearch};
 use crate::external_values::{NativeCommit, NativeEmbedded, NativeRow, rows};
-use crate::external_writes::{NativeColumnChange, NativeVectors, NativeWrites, VectorArrays};
+use crate::external_writes::{NativeColumnChange, NativeVectors, NativeWrites};
 use crate::failure::NativeFailure;
 use crate::handles::{self, native_lines};
 use crate::options::EngineLimits;
@@ -268,11 +268,9 @@ impl NativeTexts {
     ) -> Result<PromiseRaw<'env, Either<NativeVectors, NativeFailure>>> {
         let (texts, embedded) = (Arc::clone(&self.texts), Embedded::from(embedded));
         background(env, move || {
-            let mut arrays = VectorArrays::new(vector_type);
-            for (id, vectors) in texts.vectors(&embedded)? {
-                arrays.push(id, &vectors);
-            }
-            Ok(arrays.finish())
+            let vectors = texts.vectors(&embedded)?;
+            let vectors: Vec<_> = vectors.iter().map(|(id, vectors)| (*id, vectors)).collect();
+            Ok(NativeVectors::new(&vectors, vector_type))
         })
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use cosift_engine::{ColumnChange, ExternalChange, ExternalPut, ExternalVectors, ExternalWrites};
+use cosift_engine::{
+    ColumnChange, ExternalChange, ExternalPut, ExternalVectors, ExternalWrites, ScannedVector,
+};
 use napi_derive::napi;
 
 use crate::arrays::Array;
@@ -136,243 +138,150 @@ impl From<ColumnChange> for NativeColumnChange {
 impl NativeWrites {
     /// `vector_type` is the number of the type `vector`.
     pub(crate) fn new(writes: ExternalWrites, vector_type: u32) -> Self {
-        let mut changes = ChangeArrays::new();
+        let mut changes = Vec::new();
         // The newest version of each record.
-        let mut puts: BTreeMap<u64, Box<ExternalPut>> = BTreeMap::new();
+        let mut puts: BTreeMap<u64, &ExternalPut> = BTreeMap::new();
         let mut touches: BTreeMap<u64, i64> = BTreeMap::new();
-        for change in writes.changes {
+        for change in &writes.changes {
             match change {
                 ExternalChange::Put(put) => {
-                    changes.push(&put);
+                    changes.push(&**put);
                     // The record is stored with its newest time.
                     touches.remove(&put.row.id);
                     puts.insert(put.row.id, put);
                 }
                 ExternalChange::Touch { id, synced } => {
-                    touches.insert(id, synced);
+                    touches.insert(*id, *synced);
                 }
             }
         }
-        let mut put_arrays = PutArrays::new(vector_type);
-        puts.values().for_each(|put| put_arrays.push(put));
+        let puts: Vec<&ExternalPut> = puts.into_values().collect();
+        let touches: Vec<(u64, i64)> = touches.into_iter().collect();
         Self {
             committed: writes.committed.into(),
-            puts: put_arrays.finish(),
-            changes: changes.finish(),
-            touches: NativeTouches::new(&touches),
+            puts: NativePuts::new(&puts, vector_type),
+            changes: NativeChanges::new(&changes),
+            touches: NativeTouches {
+                count: touches.len() as u32,
+                ids: integers(&touches, |touch| touch.0.cast_signed()),
+                synced: integers(&touches, |touch| touch.1),
+            },
             columns: writes.columns.into_iter().map(Into::into).collect(),
             next_id: writes.next_id as f64,
         }
     }
 }
 
-struct PutArrays {
-    count: u32,
-    ids: Array,
-    uuids: Array,
-    keys: Array,
-    data: Array,
-    cells: Array,
-    hashes: Array,
-    created: Array,
-    changed: Array,
-    synced: Array,
-    vectors: VectorArrays,
-}
-
-impl PutArrays {
-    fn new(vector_type: u32) -> Self {
+impl NativePuts {
+    fn new(puts: &[&ExternalPut], vector_type: u32) -> Self {
+        let vectors: Vec<_> = puts.iter().map(|put| (put.row.id, &put.vectors)).collect();
         Self {
-            count: 0,
-            ids: Array::integers(),
-            uuids: Array::uuids(),
-            keys: Array::bytes(),
-            data: Array::texts(),
-            cells: Array::json(),
-            hashes: Array::bytes(),
-            created: Array::integers(),
-            changed: Array::integers(),
-            synced: Array::integers(),
-            vectors: VectorArrays::new(vector_type),
-        }
-    }
-
-    fn push(&mut self, ExternalPut { row, vectors, .. }: &ExternalPut) {
-        self.count += 1;
-        self.ids.push_integer(row.id.cast_signed());
-        self.uuids.push(Some(&row.uuid.0));
-        self.keys.push(row.key.as_deref().map(str::as_bytes));
-        self.data.push(Some(&row.data));
-        self.cells.push_json(&row.data);
-        self.hashes.push(Some(&row.hash));
-        self.created.push_integer(row.created);
-        self.changed.push_integer(row.changed);
-        self.synced.push_integer(row.synced);
-        self.vectors.push(row.id, vectors);
-    }
-
-    fn finish(self) -> NativePuts {
-        NativePuts {
-            count: self.count,
-            ids: self.ids.finish(),
-            uuids: self.uuids.finish(),
-            keys: self.keys.finish(),
-            data: self.data.finish(),
-            cells: self.cells.finish(),
-            hashes: self.hashes.finish(),
-            created: self.created.finish(),
-            changed: self.changed.finish(),
-            synced: self.synced.finish(),
-            vectors: self.vectors.finish(),
+            count: puts.len() as u32,
+            ids: integers(puts, |put| put.row.id.cast_signed()),
+            uuids: array(Array::uuids(), puts, |put| Some(&put.row.uuid.0)),
+            keys: array(Array::bytes(), puts, |put| key_bytes(put)),
+            data: array(Array::texts(), puts, |put| Some(&put.row.data)),
+            cells: filled(Array::json(), puts, |array, put| {
+                array.push_json(&put.row.data)
+            }),
+            hashes: array(Array::bytes(), puts, |put| Some(&put.row.hash)),
+            created: integers(puts, |put| put.row.created),
+            changed: integers(puts, |put| put.row.changed),
+            synced: integers(puts, |put| put.row.synced),
+            vectors: NativeVectors::new(&vectors, vector_type),
         }
     }
 }
 
-/// The arrays of [`NativeVectors`].
-pub(crate) struct VectorArrays {
-    exact: Array,
-    passages: Array,
-    directions: Array,
-    embs: Array,
-    scanned: ScannedArrays,
-}
-
-struct ScannedArrays {
-    count: u32,
-    ids: Array,
-    numbers: Array,
-    directions: Array,
-    embs: Array,
-}
-
-impl VectorArrays {
-    /// `vector_type` is the number of the type `vector`.
-    pub(crate) fn new(vector_type: u32) -> Self {
+impl NativeVectors {
+    /// The vectors of records, each with its integer id. `vector_type` is the number of the type `vector`.
+    pub(crate) fn new(records: &[(u64, &ExternalVectors)], vector_type: u32) -> Self {
+        // The vectors of records with several, each with the id and the number of the passage.
+        let mut scanned = Vec::new();
+        for &(id, vectors) in records.iter().filter(|record| only(record).is_none()) {
+            let numbered = (0_i64..).zip(&vectors.scanned);
+            scanned.extend(numbered.map(|(number, vector)| (id, number, vector)));
+        }
         Self {
-            exact: Array::bytes(),
-            passages: Array::bytes(),
-            directions: Array::bytes(),
-            embs: Array::of_type(vector_type),
-            scanned: ScannedArrays {
-                count: 0,
-                ids: Array::integers(),
-                numbers: Array::integers(),
-                directions: Array::bytes(),
-                embs: Array::of_type(vector_type),
-            },
-        }
-    }
-
-    /// Adds the vectors of the record `id`.
-    pub(crate) fn push(&mut self, id: u64, vectors: &ExternalVectors) {
-        let exact: Vec<u8> = vectors
-            .first
-            .iter()
-            .flat_map(|part| part.to_le_bytes())
-            .collect();
-        self.exact.push((!exact.is_empty()).then_some(&exact));
-        self.passages.push(vectors.passages.as_deref());
-        match &vectors.scanned[..] {
-            [one] => {
-                self.directions.push(Some(&one.direction));
-                self.embs.push_vector(&one.single);
-            }
-            several => {
-                self.directions.push(None);
-                self.embs.push(None);
-                for (number, vector) in several.iter().enumerate() {
-                    let scanned = &mut self.scanned;
-                    scanned.count += 1;
-                    scanned.ids.push_integer(id.cast_signed());
-                    scanned.numbers.push_integer(number as i64);
-                    scanned.directions.push(Some(&vector.direction));
-                    scanned.embs.push_vector(&vector.single);
-                }
-            }
-        }
-    }
-
-    pub(crate) fn finish(self) -> NativeVectors {
-        let scanned = self.scanned;
-        NativeVectors {
-            exact: self.exact.finish(),
-            passages: self.passages.finish(),
-            directions: self.directions.finish(),
-            embs: self.embs.finish(),
+            exact: filled(Array::bytes(), records, |array, (_, vectors)| {
+                let parts = vectors.first.iter().flat_map(|part| part.to_le_bytes());
+                let exact: Vec<u8> = parts.collect();
+                array.push((!exact.is_empty()).then_some(&exact));
+            }),
+            passages: array(Array::bytes(), records, |(_, vectors)| {
+                vectors.passages.as_deref()
+            }),
+            directions: array(Array::bytes(), records, |record| {
+                Some(&only(record)?.direction)
+            }),
+            embs: filled(
+                Array::of_type(vector_type),
+                records,
+                |array, record| match only(record) {
+                    Some(one) => array.push_vector(&one.single),
+                    None => array.push(None),
+                },
+            ),
             scanned: NativeScanned {
-                count: scanned.count,
-                ids: scanned.ids.finish(),
-                numbers: scanned.numbers.finish(),
-                directions: scanned.directions.finish(),
-                embs: scanned.embs.finish(),
+                count: scanned.len() as u32,
+                ids: integers(&scanned, |(id, ..)| id.cast_signed()),
+                numbers: integers(&scanned, |(_, number, _)| *number),
+                directions: array(Array::bytes(), &scanned, |(.., vector)| {
+                    Some(&vector.direction)
+                }),
+                embs: filled(
+                    Array::of_type(vector_type),
+                    &scanned,
+                    |array, (.., vector)| {
+                        array.push_vector(&vector.single);
+                    },
+                ),
             },
         }
     }
 }
 
-struct ChangeArrays {
-    count: u32,
-    created: u32,
-    kinds: Array,
-    ids: Array,
-    uuids: Array,
-    keys: Array,
-    at: Array,
-    before: Array,
-}
-
-impl ChangeArrays {
-    fn new() -> Self {
+impl NativeChanges {
+    fn new(puts: &[&ExternalPut]) -> Self {
         Self {
-            count: 0,
-            created: 0,
-            kinds: Array::small_integers(),
-            ids: Array::integers(),
-            uuids: Array::uuids(),
-            keys: Array::bytes(),
-            at: Array::integers(),
-            before: Array::texts(),
-        }
-    }
-
-    fn push(&mut self, put: &ExternalPut) {
-        let row = &put.row;
-        self.count += 1;
-        self.created += u32::from(put.created);
-        let kind = i16::from(!put.created);
-        self.kinds.push(Some(&kind.to_be_bytes()));
-        self.ids.push_integer(row.id.cast_signed());
-        self.uuids.push(Some(&row.uuid.0));
-        self.keys.push(row.key.as_deref().map(str::as_bytes));
-        self.at.push_integer(row.changed);
-        self.before.push(put.before.as_deref());
-    }
-
-    fn finish(self) -> NativeChanges {
-        NativeChanges {
-            count: self.count,
-            created: self.created,
-            kinds: self.kinds.finish(),
-            ids: self.ids.finish(),
-            uuids: self.uuids.finish(),
-            keys: self.keys.finish(),
-            at: self.at.finish(),
-            before: self.before.finish(),
+            count: puts.len() as u32,
+            created: puts.iter().filter(|put| put.created).count() as u32,
+            kinds: filled(Array::small_integers(), puts, |array, put| {
+                array.push(Some(&i16::from(!put.created).to_be_bytes()));
+            }),
+            ids: integers(puts, |put| put.row.id.cast_signed()),
+            uuids: array(Array::uuids(), puts, |put| Some(&put.row.uuid.0)),
+            keys: array(Array::bytes(), puts, |put| key_bytes(put)),
+            at: integers(puts, |put| put.row.changed),
+            before: array(Array::texts(), puts, |put| put.before.as_deref()),
         }
     }
 }
 
-impl NativeTouches {
-    fn new(touches: &BTreeMap<u64, i64>) -> Self {
-        let (mut ids, mut synced) = (Array::integers(), Array::integers());
-        for (id, time) in touches {
-            ids.push_integer(id.cast_signed());
-            synced.push_integer(*time);
-        }
-        Self {
-            count: touches.len() as u32,
-            ids: ids.finish(),
-            synced: synced.finish(),
-        }
+/// The vector of a record with one.
+fn only<'a>(&(_, vectors): &(u64, &'a ExternalVectors)) -> Option<&'a ScannedVector> {
+    match &vectors.scanned[..] {
+        [one] => Some(one),
+        _ => None,
     }
+}
+
+fn key_bytes(put: &ExternalPut) -> Option<&[u8]> {
+    put.row.key.as_deref().map(str::as_bytes)
+}
+
+/// An array with one element for each of `items`, which `push` adds.
+fn filled<T>(mut array: Array, items: &[T], push: impl Fn(&mut Array, &T)) -> Buffer {
+    items.iter().for_each(|item| push(&mut array, item));
+    array.finish()
+}
+
+fn array<T>(array: Array, items: &[T], element: impl Fn(&T) -> Option<&[u8]>) -> Buffer {
+    filled(array, items, |array, item| array.push(element(item)))
+}
+
+fn integers<T>(items: &[T], integer: impl Fn(&T) -> i64) -> Buffer {
+    filled(Array::integers(), items, |array, item| {
+        array.push_integer(integer(item))
+    })
 }
