@@ -158,9 +158,9 @@ pub(super) fn assert_serves(engine: &Arc<Engine>, database: &str, last: u64, wha
     assert!(opened.is_writable(), "{what}");
     let mut ids = Vec::new();
     let read = opened.reader.load(0, |record| {
-        let data = format!(r#"{{"number":{}}}"#, record.id);
+        let data = format!(r#"{{"number":{}}}"#, record.header.id);
         assert_eq!(record.data, data.as_bytes(), "{what}");
-        ids.push(record.id);
+        ids.push(record.header.id);
         std::ops::ControlFlow::Continue(())
     });
     read.unwrap_or_else(|error| panic!("{what}: {error}"));

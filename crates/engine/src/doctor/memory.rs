@@ -37,22 +37,29 @@ impl Memory {
         record: &StoredRecord<'_>,
         findings: &mut Findings,
     ) {
-        let Some(row) = self.index.find_id(&self.snapshot, RecordId(record.id)) else {
-            findings.add_record("the index files lack the record", record.id);
+        let Some(row) = self
+            .index
+            .find_id(&self.snapshot, RecordId(record.header.id))
+        else {
+            findings.add_record("the index files lack the record", record.header.id);
             return;
         };
         self.compared += 1;
         let (block, slot) = self.snapshot.at(row);
         let times = block.times(slot);
-        let same = block.uuid(slot).0 == record.uuid
+        let same = block.uuid(slot).0 == record.header.uuid
             && block.key(slot) == record.key
             && [times.created, times.changed, times.synced]
-                == [record.created, record.changed, record.synced]
+                == [
+                    record.header.created,
+                    record.header.changed,
+                    record.header.synced,
+                ]
             && self.has_cells(row, data);
         if !same {
             findings.add_record(
                 "the index files have other content for the record",
-                record.id,
+                record.header.id,
             );
             return;
         }
@@ -74,7 +81,7 @@ impl Memory {
         if !same {
             findings.add_record(
                 "the index files have another vector for the record",
-                record.id,
+                record.header.id,
             );
         }
     }

@@ -76,7 +76,7 @@ impl Oracle {
             };
             last = Some(score);
             if self.questions[at].admits(data) {
-                self.questions[at].add(score, record.id);
+                self.questions[at].add(score, record.header.id);
             }
         }
     }

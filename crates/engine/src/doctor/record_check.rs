@@ -19,21 +19,24 @@ pub(super) fn check_record(
     findings: &mut Findings,
 ) -> Option<Data> {
     let Ok(data) = parse_data(record.data) else {
-        findings.add_record("the data is no JSON object of allowed values", record.id);
+        findings.add_record(
+            "the data is no JSON object of allowed values",
+            record.header.id,
+        );
         return None;
     };
     if !is_key_of(record) {
-        findings.add_record("the key is not that of the UUID", record.id);
+        findings.add_record("the key is not that of the UUID", record.header.id);
     }
     if record.vector.len() != settings.dimensions {
         findings.add_record(
             "the vector has another length than the settings say",
-            record.id,
+            record.header.id,
         );
     } else if !is_unit(record.vector) && !is_absent(settings, record.vector) {
-        findings.add_record("the vector has not the length 1", record.id);
+        findings.add_record("the vector has not the length 1", record.header.id);
     } else if !is_hash_of(settings, &data, record) {
-        findings.add_record("the hash is not that of the content", record.id);
+        findings.add_record("the hash is not that of the content", record.header.id);
     }
     Some(data)
 }
@@ -41,7 +44,9 @@ pub(super) fn check_record(
 /// Whether the UUID follows from the key, if the record has a key.
 fn is_key_of(record: &StoredRecord<'_>) -> bool {
     let uuid = |key| RecordKey::new(key).map(|key| key.uuid().0);
-    record.key.is_none_or(|key| uuid(key) == Some(record.uuid))
+    record
+        .key
+        .is_none_or(|key| uuid(key) == Some(record.header.uuid))
 }
 
 fn is_unit(vector: &[i32]) -> bool {
@@ -60,5 +65,5 @@ fn is_absent(settings: &Settings, vector: &[i32]) -> bool {
 /// Whether the hash is that of the content. Without a model, the vector belongs to the content.
 fn is_hash_of(settings: &Settings, data: &Data, record: &StoredRecord<'_>) -> bool {
     let given = settings.model.is_none().then_some(record.vector);
-    record.hash == record_hash(data, given)
+    record.header.hash == record_hash(data, given)
 }

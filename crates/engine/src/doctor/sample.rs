@@ -30,7 +30,7 @@ impl Sample {
         if settings.model.is_none() {
             return;
         }
-        let hash = mixed(record.id);
+        let hash = mixed(record.header.id);
         if self.by_hash.len() == RECORDS
             && self
                 .by_hash
@@ -43,7 +43,7 @@ impl Sample {
             return;
         };
         let sampled = Sampled {
-            id: record.id,
+            id: record.header.id,
             text: text.text,
             vector: record.vector.to_vec(),
         };

@@ -11,7 +11,7 @@ use crate::external::row::{ExternalRow, published_of};
 use crate::external::rules::ExternalRules;
 use crate::external::vectors::ExternalVectors;
 use crate::record::{Data, OwnedValue, Passages, RecordId, RecordUuid, Vectors};
-use crate::store::{Identity, PutKind, Write};
+use crate::store::{Header, PutKind, Write};
 use crate::write::{
     Committed, Context, Embedded, Format, Patch, Prepared, RecordRef, Stage, VectorReader,
     add_patched_text, add_texts, find_known, parse, parse_data, stage_commit, unapplied_patch,
@@ -154,7 +154,7 @@ impl ExternalRules {
             return Err(Error::DatabaseNotFound { id });
         }
         let published = published_of(rows)?;
-        let stored = rows.iter().map(|row| (row.id, identity(row))).collect();
+        let stored = rows.iter().map(|row| (row.id, header(row))).collect();
         let context = Context {
             published: &published,
             stored: &stored,
@@ -185,7 +185,8 @@ impl ExternalRules {
         let writes = stage.store_writes();
         let mut changes = Vec::with_capacity(writes.len());
         for write in &writes {
-            if let Write::Put { id, data: new, .. } = *write {
+            if let Write::Put { record, .. } = *write {
+                let (id, new) = (record.header.id, record.data);
                 next_id = next_id.max(id + 1);
                 let before = data.insert(id, new);
                 columns.count(before, -1);
@@ -229,48 +230,39 @@ impl VectorReader for RowVectors<'_> {
     }
 }
 
-fn identity(row: &ExternalRow) -> Identity {
-    Identity {
+fn header(row: &ExternalRow) -> Header {
+    Header {
         id: row.id,
         uuid: row.uuid.0,
         hash: row.hash,
         created: row.created,
         changed: row.changed,
         synced: row.synced,
+        version: 0,
     }
 }
 
 fn change(write: &Write<'_>, before: Option<&[u8]>) -> Option<ExternalChange> {
     match *write {
-        Write::Put {
-            id,
-            uuid,
-            key,
-            data,
-            vector,
-            passages,
-            hash,
-            created,
-            changed,
-            synced,
-            kind,
-        } => {
-            let passages = passages.and_then(|bytes| Passages::from_bytes(bytes, vector.len()));
+        Write::Put { record, kind } => {
+            let (header, dimensions) = (record.header, record.vector.len());
+            let passages = record.passages;
+            let passages = passages.and_then(|bytes| Passages::from_bytes(bytes, dimensions));
             let vectors = ExternalVectors::from(&Vectors {
-                first: vector.to_vec(),
+                first: record.vector.to_vec(),
                 passages: passages.map(Box::new),
             });
             Some(ExternalChange::Put(Box::new(ExternalPut {
                 created: kind == PutKind::Created,
                 row: ExternalRow {
-                    id,
-                    uuid: RecordUuid(uuid),
-                    key: key.map(str::to_owned),
-                    data: data.to_vec(),
-                    hash,
-                    created,
-                    changed,
-                    synced,
+                    id: header.id,
+                    uuid: RecordUuid(header.uuid),
+                    key: record.key.map(str::to_owned),
+                    data: record.data.to_vec(),
+                    hash: header.hash,
+                    created: header.created,
+                    changed: header.changed,
+                    synced: header.synced,
                     vector: Vec::new(),
                     passages: None,
                 },

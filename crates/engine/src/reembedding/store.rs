@@ -12,7 +12,7 @@ use crate::reembedding::batch::ReembeddingBatch;
 use crate::runtime::now_ms;
 use crate::settings::{RecordText, Settings};
 use crate::store::{
-    CREATED_AT, CopiedRecord, FeedData, Reader, SETTINGS, Store, StoreError, store_path,
+    CREATED_AT, CopiedRecord, FeedData, Header, Reader, SETTINGS, Store, StoreError, store_path,
 };
 use crate::write::{Embedded, TextVectors, VectorSource, parse_data};
 
@@ -155,18 +155,17 @@ impl ReembeddingStore {
         let position = self.store.last_position();
         let commits = source.commit_range(since, position, BATCH_RECORDS, |record| {
             let Ok(data) = parse_data(record.data) else {
-                damaged = Some(StoreError::Damaged { id: record.id });
+                damaged = Some(StoreError::Damaged {
+                    id: record.header.id,
+                });
                 return ControlFlow::Break(());
             };
             let copied = CopiedRecord {
-                id: record.id,
-                uuid: record.uuid,
-                // The hash of a record that came without a vector, because the new model embeds its text.
-                hash: record_hash(&data, None),
-                created: record.created,
-                changed: record.changed,
-                synced: record.synced,
-                version: record.version,
+                header: Header {
+                    // The hash of a record that came without a vector, because the new model embeds its text.
+                    hash: record_hash(&data, None),
+                    ..record.header
+                },
                 key: record.key.map(str::to_owned),
                 data: record.data.to_vec(),
             };
@@ -182,7 +181,8 @@ impl ReembeddingStore {
         let records = records
             .into_iter()
             .map(|(record, text)| {
-                let is_embedded = embedded.contains(&record.id) && !deleted.contains(&record.id);
+                let is_embedded =
+                    embedded.contains(&record.header.id) && !deleted.contains(&record.header.id);
                 let source = match text {
                     _ if is_embedded => VectorSource::Unchanged,
                     None => VectorSource::None,
@@ -211,21 +211,21 @@ impl ReembeddingStore {
         records: &[(CopiedRecord, Option<RecordText>)],
     ) -> Result<HashSet<u64>, StoreError> {
         let reader = self.store.reader();
-        let ids: Vec<u64> = records.iter().map(|(record, _)| record.id).collect();
+        let ids: Vec<u64> = records.iter().map(|(record, _)| record.header.id).collect();
         let same_hash: HashMap<u64, &[u8]> = records
             .iter()
             .zip(reader.identities(&ids)?)
-            .filter(|((record, _), here)| here.is_some_and(|here| here.hash == record.hash))
-            .map(|((record, _), _)| (record.id, &record.data[..]))
+            .filter(|((record, _), here)| here.is_some_and(|here| here.hash == record.header.hash))
+            .map(|((record, _), _)| (record.header.id, &record.data[..]))
             .collect();
         let ids: Vec<u64> = same_hash.keys().copied().collect();
         let mut embedded = HashSet::new();
         reader.records(&ids, |here| {
             if same_hash
-                .get(&here.id)
+                .get(&here.header.id)
                 .is_some_and(|data| *data == here.data)
             {
-                embedded.insert(here.id);
+                embedded.insert(here.header.id);
             }
         })?;
         Ok(embedded)
@@ -258,7 +258,7 @@ impl ReembeddingStore {
                     VectorSource::Given(vectors) => Some(vectors.clone()),
                     VectorSource::Text(text) => {
                         let vectors = vectors.get(*text, max_passages)?;
-                        Some(vectors.map_err(|too_many| too_many.error_of(record.id))?)
+                        Some(vectors.map_err(|too_many| too_many.error_of(record.header.id))?)
                     }
                     VectorSource::None => Some(Vectors::none(dimensions)),
                     VectorSource::Unchanged => None,

@@ -4,9 +4,9 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
 use crate::store::change::{Change, ChangeKind, INSERT};
 use crate::store::error::StoreError;
-use crate::store::record_row::RecordRow;
+use crate::store::header::{Header, INSERT_RECORD, UPDATE_RECORD};
 use crate::store::state::State;
-use crate::store::stored_record::{Checked, encode_vector};
+use crate::store::stored_record::encode_vector;
 use crate::store::write::{PutKind, Write};
 
 /// The statements of one commit, prepared once.
@@ -35,18 +35,15 @@ impl<'t> Batch<'t> {
         let prepare = |sql| transaction.prepare_cached(sql);
         Ok(Batch {
             transaction,
-            state: State { version: state.version + 1, ..state },
-            insert_record: prepare(
-                "INSERT INTO records (id, uuid, hash, created, changed, synced, version)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
-            )?,
+            state: State {
+                version: state.version + 1,
+                ..state
+            },
+            insert_record: prepare(INSERT_RECORD)?,
             insert_content: prepare(
                 "INSERT INTO contents (id, data, vector, crc, key, passages) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?,
-            update_record: prepare(
-                "UPDATE records SET hash = ?3, created = ?4, changed = ?5, synced = ?6, version = ?7
-                 WHERE id = ?1 AND uuid = ?2",
-            )?,
+            update_record: prepare(UPDATE_RECORD)?,
             update_content: prepare(
                 "UPDATE contents SET data = ?2, vector = ?3, crc = ?4, key = ?5, passages = ?6 WHERE id = ?1",
             )?,
@@ -66,33 +63,15 @@ impl<'t> Batch<'t> {
     pub(super) fn apply(&mut self, write: &Write<'_>) -> Result<(), StoreError> {
         let version = self.state.version.cast_signed();
         match *write {
-            Write::Put {
-                id,
-                uuid,
-                key,
-                data,
-                vector,
-                passages,
-                hash,
-                created,
-                changed,
-                synced,
-                kind,
-            } => {
-                encode_vector(vector, &mut self.vector);
-                let checked = Checked {
-                    id,
-                    uuid: &uuid,
-                    hash: &hash,
-                    created,
-                    changed,
-                    data,
-                    vector: &self.vector,
-                    key,
-                    passages,
+            Write::Put { record, kind } => {
+                let header = Header {
+                    version: self.state.version,
+                    ..record.header
                 };
-                let crc = checked.crc();
-                let (record, kind, error) = match kind {
+                let id = header.id;
+                encode_vector(record.vector, &mut self.vector);
+                let crc = record.with_vector(&self.vector).crc();
+                let (write, kind, error) = match kind {
                     PutKind::Created => (
                         &mut self.insert_record,
                         ChangeKind::Created,
@@ -104,24 +83,12 @@ impl<'t> Batch<'t> {
                         StoreError::Missing { id },
                     ),
                 };
-                let rowid = id.cast_signed();
                 if kind == ChangeKind::Changed {
-                    let row = RecordRow::stored(self.transaction, id)?;
+                    let row = Header::stored(self.transaction, id)?;
                     self.state.tally.remove(&row);
                 }
-                one(
-                    record.execute((rowid, uuid, hash, created, changed, synced, version))?,
-                    error,
-                )?;
-                self.state.tally.add(&RecordRow {
-                    id,
-                    uuid,
-                    hash,
-                    created,
-                    changed,
-                    synced,
-                    version: self.state.version,
-                });
+                one(write.execute(header.values())?, error)?;
+                self.state.tally.add(&header);
                 self.state.next_id = self.state.next_id.max(id + 1);
                 // Before the new content, because the change keeps the former content.
                 let before = match kind {
@@ -132,27 +99,31 @@ impl<'t> Batch<'t> {
                     position: self.state.position + 1,
                     version: self.state.version,
                     id,
-                    uuid,
-                    key: key.map(str::to_owned),
+                    uuid: header.uuid,
+                    key: record.key.map(str::to_owned),
                     kind,
-                    at: changed,
+                    at: header.changed,
                     data: before,
                 })?;
                 let content = match kind {
                     ChangeKind::Created => &mut self.insert_content,
                     _ => &mut self.update_content,
                 };
-                one(
-                    content.execute((rowid, data, &self.vector, crc, key, passages))?,
-                    StoreError::Damaged { id },
-                )?;
-                Ok(())
+                let values = (
+                    id.cast_signed(),
+                    record.data,
+                    &self.vector,
+                    crc,
+                    record.key,
+                    record.passages,
+                );
+                one(content.execute(values)?, StoreError::Damaged { id })
             }
             Write::Touch { id, synced } => {
-                let row = RecordRow::stored(self.transaction, id)?;
+                let row = Header::stored(self.transaction, id)?;
                 self.touch.execute((id.cast_signed(), synced, version))?;
                 self.state.tally.remove(&row);
-                self.state.tally.add(&RecordRow {
+                self.state.tally.add(&Header {
                     synced,
                     version: self.state.version,
                     ..row
@@ -161,7 +132,7 @@ impl<'t> Batch<'t> {
             }
             Write::Delete { id, at } => {
                 let rowid = id.cast_signed();
-                let row = RecordRow::stored(self.transaction, id)?;
+                let row = Header::stored(self.transaction, id)?;
                 self.state.tally.remove(&row);
                 let (data, key) = former(&mut self.former, id)?;
                 self.log(Change {

@@ -4,7 +4,6 @@ use rusqlite::Connection;
 
 use crate::store::error::StoreError;
 use crate::store::reader::Reader;
-use crate::store::record_row::RecordRow;
 use crate::store::state::{State, state_of};
 use crate::store::stored_record::{COLUMNS, read};
 use crate::store::tally::Tally;
@@ -31,7 +30,7 @@ pub(crate) struct Check {
 pub(crate) struct Found {
     /// The records that commits after a given one wrote or touched.
     pub(crate) since: Tally,
-    /// All records, without what memory does not hold of them; see [`RecordRow::in_memory`].
+    /// All records, without what memory does not hold of them; see [`Header::in_memory`](crate::store::Header::in_memory).
     pub(crate) in_memory: Tally,
 }
 
@@ -93,11 +92,11 @@ impl Check {
                 return Err(StoreError::Damaged { id });
             }
             self.last = Some(number);
-            let row = RecordRow::from(&read(row, &mut self.vector)?);
-            self.all.add(&row);
-            self.found.in_memory.add(&row.in_memory());
-            if row.version > self.since {
-                self.found.since.add(&row);
+            let header = read(row, &mut self.vector)?.header;
+            self.all.add(&header);
+            self.found.in_memory.add(&header.in_memory());
+            if header.version > self.since {
+                self.found.since.add(&header);
             }
             count += 1;
         }

@@ -10,10 +10,10 @@ use crate::store::change::{ChangeKind, INSERT};
 use crate::store::clock::write_clock;
 use crate::store::commit_range::{CommitRange, CopiedRecord};
 use crate::store::error::StoreError;
+use crate::store::header::{Header, INSERT_RECORD, UPDATE_RECORD};
 use crate::store::meta::write_meta;
-use crate::store::record_row::RecordRow;
 use crate::store::state::{STATE, State};
-use crate::store::stored_record::{Checked, encode_vector};
+use crate::store::stored_record::{StoredRecord, encode_vector};
 use crate::store::tally::Tally;
 use crate::store::writer::Store;
 
@@ -60,7 +60,7 @@ impl Store {
 
 /// Deletes a record, if it exists: a record may be created and deleted within one range.
 fn delete(transaction: &Transaction<'_>, id: u64, tally: &mut Tally) -> Result<(), StoreError> {
-    let Some(row) = RecordRow::find(transaction, id)? else {
+    let Some(row) = Header::find(transaction, id)? else {
         return Ok(());
     };
     tally.remove(&row);
@@ -81,32 +81,15 @@ fn put(
     vectors: Option<&Vectors>,
     tally: &mut Tally,
 ) -> Result<(), StoreError> {
-    if let Some(row) = RecordRow::find(transaction, record.id)? {
+    let header = &record.header;
+    let id = header.id;
+    if let Some(row) = Header::find(transaction, id)? {
         tally.remove(&row);
     }
-    tally.add(&RecordRow {
-        id: record.id,
-        uuid: record.uuid,
-        hash: record.hash,
-        created: record.created,
-        changed: record.changed,
-        synced: record.synced,
-        version: record.version,
-    });
-    let &CopiedRecord {
-        id,
-        uuid,
-        hash,
-        created,
-        changed,
-        synced,
-        version,
-        ref key,
-        ref data,
-    } = record;
-    let key = key.as_deref();
-    let (rowid, version) = (id.cast_signed(), version.cast_signed());
-    let row = (rowid, uuid, hash, created, changed, synced, version);
+    tally.add(header);
+    let key = record.key.as_deref();
+    let row = header.values();
+    let (rowid, uuid, hash, created, changed, synced, version) = row;
     let (bytes, passages): (Vec<u8>, Option<Vec<u8>>) = match vectors {
         Some(vectors) => {
             let mut bytes = Vec::new();
@@ -133,32 +116,17 @@ fn put(
                 .ok_or(StoreError::Damaged { id })?
         }
     };
-    let checked = Checked {
-        id,
-        uuid: &uuid,
-        hash: &hash,
-        created,
-        changed,
-        data,
-        vector: &bytes,
+    let stored = StoredRecord {
+        header: *header,
         key,
+        data: &record.data,
+        vector: &bytes[..],
         passages: passages.as_deref(),
     };
-    let content = (rowid, data, &bytes, checked.crc(), key, &passages);
-    let added = transaction
-        .prepare_cached(
-            "INSERT INTO records (id, uuid, hash, created, changed, synced, version)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
-        )?
-        .execute(row)?;
-    if added == 0 {
+    let content = (rowid, stored.data, &bytes, stored.crc(), key, &passages);
+    if transaction.prepare_cached(INSERT_RECORD)?.execute(row)? == 0 {
         one(
-            transaction
-                .prepare_cached(
-                    "UPDATE records SET hash = ?3, created = ?4, changed = ?5, synced = ?6, version = ?7
-                     WHERE id = ?1 AND uuid = ?2",
-                )?
-                .execute(row)?,
+            transaction.prepare_cached(UPDATE_RECORD)?.execute(row)?,
             StoreError::Missing { id },
         )?;
     }

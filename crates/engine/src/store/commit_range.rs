@@ -8,6 +8,7 @@ use crate::store::change::{Change, ChangeKind, read_changes};
 use crate::store::clock::clock_of;
 use crate::store::error::StoreError;
 use crate::store::feed_meta::FeedMeta;
+use crate::store::header::Header;
 use crate::store::reader::Reader;
 use crate::store::state::state_of;
 use crate::store::stored_record::{COLUMNS, StoredRecord, read};
@@ -34,13 +35,7 @@ pub(crate) struct CommitRange {
 /// A record that a commit of a range wrote or touched, as another store stores it.
 #[derive(Debug)]
 pub(crate) struct CopiedRecord {
-    pub(crate) id: u64,
-    pub(crate) uuid: [u8; 16],
-    pub(crate) hash: [u8; 16],
-    pub(crate) created: i64,
-    pub(crate) changed: i64,
-    pub(crate) synced: i64,
-    pub(crate) version: u64,
+    pub(crate) header: Header,
     pub(crate) key: Option<String>,
     /// JSON text of an object.
     pub(crate) data: Vec<u8>,

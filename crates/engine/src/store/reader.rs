@@ -12,7 +12,6 @@ use crate::store::access::Access;
 use crate::store::error::StoreError;
 use crate::store::idle_connections::IdleConnections;
 use crate::store::meta::read_meta;
-use crate::store::record_row::RecordRow;
 use crate::store::state::state_of;
 use crate::store::stored_record::{COLUMNS, StoredRecord, read};
 use crate::store::tally::Tally;
@@ -155,7 +154,7 @@ impl Reader {
             while let Some(row) = rows.next()? {
                 let record = read(row, &mut vector)?;
                 if version == 0 {
-                    tally.add(&RecordRow::from(&record));
+                    tally.add(&record.header);
                 }
                 if each(record).is_break() {
                     return Ok(());
@@ -211,7 +210,7 @@ impl Reader {
     pub(crate) fn vectors(&self, id: u64, version: u64) -> Result<Option<Vectors>, StoreError> {
         let mut vectors = None;
         self.records(&[id], |record| {
-            vectors = (record.version <= version).then(|| record.vectors());
+            vectors = (record.header.version <= version).then(|| record.vectors());
         })?;
         // Asked after the read, which may have opened the file that is there since.
         if self.was_replaced() {

@@ -4,32 +4,35 @@ use rusqlite::Row;
 
 use crate::record::{Passages, Vectors};
 use crate::store::error::StoreError;
+use crate::store::header::Header;
 
-/// A record as it comes from the store; `key`, `data` and `vector` live until the next one is read.
+/// A record as it is written, or as it comes from the store: then its content lives until the next one is read.
+///
+/// `V` is `i32` for components of vectors, and `u8` for their stored form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct StoredRecord<'a> {
-    /// Integer id.
-    pub(crate) id: u64,
-    /// UUID.
-    pub(crate) uuid: [u8; 16],
-    /// Key.
+pub(crate) struct StoredRecord<'a, V = i32> {
+    pub(crate) header: Header,
+    /// Key, from which the UUID follows.
     pub(crate) key: Option<&'a str>,
     /// JSON text of an object.
     pub(crate) data: &'a [u8],
     /// Q30 components of a unit vector: that of the text, or of its first passage.
-    pub(crate) vector: &'a [i32],
+    pub(crate) vector: &'a [V],
     /// The bytes of the [`Passages`](crate::record::Passages) of a record with several.
     pub(crate) passages: Option<&'a [u8]>,
-    /// Hash of the content, as the writer gave it.
-    pub(crate) hash: [u8; 16],
-    /// When it was first seen, in milliseconds since 1970 UTC.
-    pub(crate) created: i64,
-    /// When its content last changed.
-    pub(crate) changed: i64,
-    /// When it was last seen.
-    pub(crate) synced: i64,
-    /// The last commit that wrote or touched it.
-    pub(crate) version: u64,
+}
+
+impl<'a, V> StoredRecord<'a, V> {
+    /// The record with its vector in the other form.
+    pub(super) fn with_vector<W>(self, vector: &'a [W]) -> StoredRecord<'a, W> {
+        StoredRecord {
+            header: self.header,
+            key: self.key,
+            data: self.data,
+            vector,
+            passages: self.passages,
+        }
+    }
 }
 
 impl StoredRecord<'_> {
@@ -40,7 +43,7 @@ impl StoredRecord<'_> {
     pub(crate) fn vectors(&self) -> Result<Vectors, StoreError> {
         let read = |bytes| {
             let passages = Passages::from_bytes(bytes, self.vector.len());
-            passages.ok_or(StoreError::Damaged { id: self.id })
+            passages.ok_or(StoreError::Damaged { id: self.header.id })
         };
         Ok(Vectors {
             first: self.vector.to_vec(),
@@ -60,27 +63,16 @@ pub(super) fn encode_vector(vector: &[i32], into: &mut Vec<u8>) {
     }
 }
 
-/// Parts of a record that its checksum covers: all but *synced* and the version, which a touch changes.
-pub(super) struct Checked<'a> {
-    pub(super) id: u64,
-    pub(super) uuid: &'a [u8; 16],
-    pub(super) hash: &'a [u8; 16],
-    pub(super) created: i64,
-    pub(super) changed: i64,
-    pub(super) data: &'a [u8],
-    pub(super) vector: &'a [u8],
-    pub(super) key: Option<&'a str>,
-    pub(super) passages: Option<&'a [u8]>,
-}
-
-impl Checked<'_> {
+impl StoredRecord<'_, u8> {
+    /// The checksum over all but *synced* and the version, which a touch changes.
     pub(super) fn crc(&self) -> u32 {
+        let header = &self.header;
         let mut hasher = crc32fast::Hasher::new();
-        hasher.update(&self.id.to_le_bytes());
-        hasher.update(self.uuid);
-        hasher.update(self.hash);
-        hasher.update(&self.created.to_le_bytes());
-        hasher.update(&self.changed.to_le_bytes());
+        hasher.update(&header.id.to_le_bytes());
+        hasher.update(&header.uuid);
+        hasher.update(&header.hash);
+        hasher.update(&header.created.to_le_bytes());
+        hasher.update(&header.changed.to_le_bytes());
         hasher.update(&(self.data.len() as u64).to_le_bytes());
         hasher.update(self.data);
         hasher.update(self.vector);
@@ -108,38 +100,25 @@ pub(super) fn read<'a>(
 ) -> Result<StoredRecord<'a>, StoreError> {
     let id = row.get::<_, i64>(0)?.cast_unsigned();
     // A value of another type is damage too, because the schema allows no other type.
-    decode(id, row, vector)
+    decode(row, vector)
         .ok()
         .flatten()
         .ok_or(StoreError::Damaged { id })
 }
 
 fn decode<'a>(
-    id: u64,
     row: &'a Row<'_>,
     vector: &'a mut Vec<i32>,
 ) -> rusqlite::Result<Option<StoredRecord<'a>>> {
-    let uuid = row.get(1)?;
-    let hash = row.get(2)?;
-    let created = row.get(3)?;
-    let changed = row.get(4)?;
-    let data = row.get_ref(7)?.as_blob()?;
     let bytes = row.get_ref(8)?.as_blob()?;
-    let crc: i64 = row.get(9)?;
-    let key = row.get_ref(10)?.as_str_or_null()?;
-    let passages = row.get_ref(11)?.as_blob_or_null()?;
-    let checked = Checked {
-        id,
-        uuid: &uuid,
-        hash: &hash,
-        created,
-        changed,
-        data,
+    let stored = StoredRecord {
+        header: Header::read(row)?,
+        data: row.get_ref(7)?.as_blob()?,
         vector: bytes,
-        key,
-        passages,
+        key: row.get_ref(10)?.as_str_or_null()?,
+        passages: row.get_ref(11)?.as_blob_or_null()?,
     };
-    if crc != i64::from(checked.crc()) {
+    if row.get::<_, i64>(9)? != i64::from(stored.crc()) {
         return Ok(None);
     }
     let (components, []) = bytes.as_chunks::<4>() else {
@@ -147,17 +126,5 @@ fn decode<'a>(
     };
     vector.clear();
     vector.extend(components.iter().map(|bytes| i32::from_le_bytes(*bytes)));
-    Ok(Some(StoredRecord {
-        id,
-        uuid,
-        key,
-        data,
-        vector,
-        passages,
-        hash,
-        created,
-        changed,
-        synced: row.get(5)?,
-        version: row.get::<_, i64>(6)?.cast_unsigned(),
-    }))
+    Ok(Some(stored.with_vector(vector)))
 }

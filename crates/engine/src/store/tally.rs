@@ -1,7 +1,7 @@
 //! The count of a store's records and a checksum over them.
 
 use crate::store::error::StoreError;
-use crate::store::record_row::RecordRow;
+use crate::store::header::Header;
 
 /// The number of rows of `records` and the sum of their digests, modulo 2^128: it does not depend on
 /// the order of the rows.
@@ -14,12 +14,12 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn add(&mut self, row: &RecordRow) {
+    pub(crate) fn add(&mut self, row: &Header) {
         self.records += 1;
         self.sum = self.sum.wrapping_add(row.digest());
     }
 
-    pub(super) fn remove(&mut self, row: &RecordRow) {
+    pub(super) fn remove(&mut self, row: &Header) {
         // More rows than were counted are damage, which shows as a count that does not match.
         self.records = self.records.wrapping_sub(1);
         self.sum = self.sum.wrapping_sub(row.digest());

@@ -11,7 +11,7 @@ use crate::record::{RecordId, RecordRow, RecordUuid, UuidMaker};
 use crate::runtime::EventCode;
 use crate::settings::Settings;
 use crate::snapshot::{Coding, IdentityIndex, Published, Snapshot};
-use crate::store::{Identity, SETTINGS, Store};
+use crate::store::{Header, SETTINGS, Store};
 use crate::write::Shared;
 use crate::write::commit::{Commit, Committed, stage_commit};
 use crate::write::deletion_matches::{Deleted, DeletionMatches};
@@ -170,7 +170,7 @@ impl Committer {
     }
 
     /// The content hashes of the records that the group may change.
-    fn stored_hashes(&self, group: &[Commit]) -> Result<HashMap<u64, Identity>, Error> {
+    fn stored_hashes(&self, group: &[Commit]) -> Result<HashMap<u64, Header>, Error> {
         let published = self.shared.published.read();
         let mut ids = Vec::new();
         for Commit { prepared, .. } in group {
@@ -204,7 +204,7 @@ impl Committer {
         Ok(found
             .into_iter()
             .flatten()
-            .map(|identity| (identity.id, identity))
+            .map(|header| (header.id, header))
             .collect())
     }
 

@@ -97,21 +97,22 @@ impl Replay<'_> {
     }
 
     fn add(&mut self, record: &StoredRecord<'_>) -> Result<(), Error> {
-        let data = parse_data(record.data).map_err(|_| StoreError::Damaged { id: record.id })?;
+        let header = &record.header;
+        let data = parse_data(record.data).map_err(|_| StoreError::Damaged { id: header.id })?;
         let cells = data
             .cells()
             .iter()
             .map(|(name, value)| (self.names.insert(name), value.clone()))
             .collect();
-        self.tally.add(&record.into());
+        self.tally.add(header);
         self.rows.push(NewRow {
-            id: RecordId(record.id),
-            uuid: RecordUuid(record.uuid),
+            id: RecordId(header.id),
+            uuid: RecordUuid(header.uuid),
             key: record.key.and_then(RecordKey::new),
             times: Times {
-                created: record.created,
-                changed: record.changed,
-                synced: record.synced,
+                created: header.created,
+                changed: header.changed,
+                synced: header.synced,
             },
             cells,
             vectors: self.stored_vectors(&data, record)?,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::error::Error;
 use crate::record::{RecordId, RecordKey, RecordRow, RecordUuid, Vectors};
 use crate::snapshot::{NewRow, Published, Times};
-use crate::store::{Identity, PutKind, Reader, Write};
+use crate::store::{Header, PutKind, Reader, StoredRecord, Write};
 
 /// A write of the stage. The writes of a stage are in order.
 #[derive(Debug)]
@@ -42,17 +42,23 @@ impl StagedWrite {
                 hash,
             } => {
                 let row = &rows[*row];
-                Write::Put {
-                    id: row.id.0,
-                    uuid: row.uuid.0,
+                let record = StoredRecord {
+                    header: Header {
+                        id: row.id.0,
+                        uuid: row.uuid.0,
+                        hash: *hash,
+                        created: row.times.created,
+                        changed: row.times.changed,
+                        synced: row.times.synced,
+                        version: 0,
+                    },
                     key: row.key.as_ref().map(RecordKey::as_str),
                     data: json,
                     vector: &row.vectors.first,
                     passages: passages.as_deref(),
-                    hash: *hash,
-                    created: row.times.created,
-                    changed: row.times.changed,
-                    synced: row.times.synced,
+                };
+                Write::Put {
+                    record,
                     kind: if *created {
                         PutKind::Created
                     } else {
@@ -108,7 +114,7 @@ impl VectorReader for Reader {
 pub(crate) struct Context<'a> {
     pub(crate) published: &'a Published,
     /// Stored hashes, by id, of the records that the commit may change.
-    pub(crate) stored: &'a HashMap<u64, Identity>,
+    pub(crate) stored: &'a HashMap<u64, Header>,
     pub(crate) vectors: &'a dyn VectorReader,
     /// The time of the commit, milliseconds since 1970.
     pub(crate) now: i64,

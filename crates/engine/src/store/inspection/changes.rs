@@ -148,39 +148,39 @@ impl LastChanges {
 
     /// Compares a record with its last change.
     pub(crate) fn compare(&mut self, record: &StoredRecord<'_>, findings: &mut Findings) {
-        match self.of.remove(&record.id) {
+        match self.of.remove(&record.header.id) {
             Some(last) if last.deleted => {
                 findings.add_record(
                     "the record exists, but the change feed says that it was deleted",
-                    record.id,
+                    record.header.id,
                 );
             }
-            Some(last) if last.uuid != record.uuid => {
+            Some(last) if last.uuid != record.header.uuid => {
                 findings.add_record(
                     "the record has another UUID than in the change feed",
-                    record.id,
+                    record.header.id,
                 );
             }
             Some(last) if last.has_key != record.key.is_some() => {
                 findings.add_record(
                     "the record has another key than in the change feed",
-                    record.id,
+                    record.header.id,
                 );
             }
-            Some(last) if last.at != record.changed => {
+            Some(last) if last.at != record.header.changed => {
                 findings.add_record(
                     "the record was changed at another time than in the change feed",
-                    record.id,
+                    record.header.id,
                 );
             }
-            Some(last) if last.version > record.version => {
+            Some(last) if last.version > record.header.version => {
                 findings.add_record(
                     "the record is older than its last change in the change feed",
-                    record.id,
+                    record.header.id,
                 );
             }
             None if self.complete => {
-                findings.add_record("no change of the feed created the record", record.id);
+                findings.add_record("no change of the feed created the record", record.header.id);
             }
             _ => {}
         }

@@ -9,7 +9,6 @@ use crate::store::error::StoreError;
 use crate::store::inspection::damage::is_damage;
 use crate::store::inspection::findings::Findings;
 use crate::store::inspection::inspected::Inspection;
-use crate::store::record_row::RecordRow;
 use crate::store::stored_record::{COLUMNS, StoredRecord, read};
 use crate::store::tally::Tally;
 
@@ -115,10 +114,11 @@ impl Inspection {
             }
             match read(row, &mut vector) {
                 Ok(record) => {
-                    rows.tally.add(&RecordRow::from(&record));
+                    let header = &record.header;
+                    rows.tally.add(header);
                     rows.largest_id = rows.largest_id.max(id);
-                    rows.largest_version = rows.largest_version.max(record.version);
-                    let times = [record.created, record.changed, record.synced];
+                    rows.largest_version = rows.largest_version.max(header.version);
+                    let times = [header.created, header.changed, header.synced];
                     if !times.iter().all(|time| TIMES.contains(time)) {
                         rows.findings.add_record("a time is not allowed", id);
                     }

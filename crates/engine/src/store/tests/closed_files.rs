@@ -77,7 +77,7 @@ fn a_running_read_keeps_its_commit_while_the_files_of_the_writer_are_closed() {
     reader
         .load(0, |record| {
             read += 1;
-            assert_eq!(record.id, read);
+            assert_eq!(record.header.id, read);
             store.close_files();
             commit(&mut store, 10 + read).expect("it succeeds");
             std::ops::ControlFlow::Continue(())

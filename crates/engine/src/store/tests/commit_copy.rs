@@ -18,13 +18,7 @@ fn next(source: &Store, follower: &Store) -> CopiedCommits {
         .reader()
         .commit_range(version, position, 100, |record| {
             let copied = CopiedRecord {
-                id: record.id,
-                uuid: record.uuid,
-                hash: record.hash,
-                created: record.created,
-                changed: record.changed,
-                synced: record.synced,
-                version: record.version,
+                header: record.header,
                 key: record.key.map(str::to_owned),
                 data: record.data.to_vec(),
             };

@@ -33,17 +33,20 @@ fn load(path: &Path) -> Result<BTreeSet<u64>, StoreError> {
     let store = open_store(path)?;
     let mut ids = BTreeSet::new();
     store.reader().load(0, |stored| {
-        let record = Record::made(stored.id, 1, DIMENSIONS);
-        assert_eq!((stored.uuid, stored.hash), (record.uuid, record.hash));
+        let record = Record::made(stored.header.id, 1, DIMENSIONS);
         assert_eq!(
-            (stored.created, stored.changed),
+            (stored.header.uuid, stored.header.hash),
+            (record.uuid, record.hash)
+        );
+        assert_eq!(
+            (stored.header.created, stored.header.changed),
             (record.created, record.changed)
         );
         assert_eq!(
             (stored.data, stored.vector),
             (record.data.as_slice(), record.vector.as_slice())
         );
-        ids.insert(stored.id);
+        ids.insert(stored.header.id);
         ControlFlow::Continue(())
     })?;
     Ok(ids)

@@ -27,9 +27,9 @@ pub(super) fn commit(store: &mut Store) {
 pub(super) fn read(store: &Store) -> Result<BTreeSet<u64>, StoreError> {
     let mut ids = BTreeSet::new();
     store.reader().load(0, |stored| {
-        let record = Record::made(stored.id, 1, DIMENSIONS);
+        let record = Record::made(stored.header.id, 1, DIMENSIONS);
         assert_eq!(stored.data, record.data);
-        ids.insert(stored.id);
+        ids.insert(stored.header.id);
         ControlFlow::Continue(())
     })?;
     Ok(ids)

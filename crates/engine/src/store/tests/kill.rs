@@ -113,13 +113,13 @@ fn acknowledged_commits_survive_kill() {
         let mut expected = model.values();
         let check = store.reader().load(0, |stored| {
             let record = expected.next().expect("no more than were written");
-            assert_eq!(stored.id, record.id, "kill {kill}");
+            assert_eq!(stored.header.id, record.id, "kill {kill}");
             assert_eq!(
                 (stored.data, stored.vector),
                 (record.data.as_slice(), record.vector.as_slice())
             );
             assert_eq!(
-                (stored.changed, stored.synced),
+                (stored.header.changed, stored.header.synced),
                 (record.changed, record.synced)
             );
             ControlFlow::Continue(())

@@ -25,7 +25,7 @@ fn a_read_sees_one_commit_while_others_follow() {
     reader
         .load(0, |record| {
             found += 1;
-            assert_eq!(record.version, 1);
+            assert_eq!(record.header.version, 1);
             if found % 10 == 0 {
                 let id = 101 + found;
                 commit_new(&mut store, id..id + 1);
@@ -54,8 +54,8 @@ fn breaking_ends_a_read() {
     let mut read = |version, stop| {
         ids.clear();
         let result = store.reader().load(version, |record| {
-            ids.push(record.id);
-            if record.id == stop {
+            ids.push(record.header.id);
+            if record.header.id == stop {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::disk::{Disk, RealDisk};
 use crate::record::{Passage, Passages, content_hash};
-use crate::store::{PutKind, Reader, Store, StoreError, Write};
+use crate::store::{Header, PutKind, Reader, Store, StoreError, StoredRecord, Write};
 
 /// SplitMix64. A seed gives the same numbers on every platform.
 pub(super) struct Random(pub(super) u64);
@@ -74,20 +74,28 @@ impl Record {
         }
     }
 
-    pub(super) fn put(&self, kind: PutKind) -> Write<'_> {
-        Write::Put {
+    /// The header of the record before a commit.
+    pub(super) fn header(&self) -> Header {
+        Header {
             id: self.id,
             uuid: self.uuid,
-            key: self.key.as_deref(),
-            data: &self.data,
-            vector: &self.vector,
-            passages: self.passages.as_deref(),
             hash: self.hash,
             created: self.created,
             changed: self.changed,
             synced: self.synced,
-            kind,
+            version: 0,
         }
+    }
+
+    pub(super) fn put(&self, kind: PutKind) -> Write<'_> {
+        let record = StoredRecord {
+            header: self.header(),
+            key: self.key.as_deref(),
+            data: &self.data,
+            vector: &self.vector,
+            passages: self.passages.as_deref(),
+        };
+        Write::Put { record, kind }
     }
 }
 

@@ -47,7 +47,7 @@ fn a_read_that_runs_when_its_database_is_dropped_reads_all_of_it() {
         if ids.is_empty() {
             wait(|done| engine.drop_database("db".into(), done)).expect("dropped");
         }
-        ids.push(record.id);
+        ids.push(record.header.id);
         ControlFlow::Continue(())
     });
     read.expect("the connection was open");

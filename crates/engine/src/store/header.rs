@@ -1,24 +1,40 @@
-//! A row of the table `records`: all of a record but its content.
+//! The header of a record: a row of the table `records`, which is all of a record but its content.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::store::error::StoreError;
-use crate::store::stored_record::StoredRecord;
 
-/// A row of `records`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RecordRow {
-    pub(super) id: u64,
-    pub(super) uuid: [u8; 16],
-    pub(super) hash: [u8; 16],
-    pub(super) created: i64,
-    pub(super) changed: i64,
-    pub(super) synced: i64,
-    pub(super) version: u64,
+/// Adds a record with [`Header::values`], unless its id or its UUID is taken.
+pub(super) const INSERT_RECORD: &str =
+    "INSERT INTO records (id, uuid, hash, created, changed, synced, version)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING";
+
+/// Updates the record of an id and a UUID with [`Header::values`].
+pub(super) const UPDATE_RECORD: &str =
+    "UPDATE records SET hash = ?3, created = ?4, changed = ?5, synced = ?6, version = ?7
+     WHERE id = ?1 AND uuid = ?2";
+
+/// All of a record but its content. Times are milliseconds since 1970, UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// Integer id, 1 or more.
+    pub(crate) id: u64,
+    /// UUID; a record keeps the one it was created with.
+    pub(crate) uuid: [u8; 16],
+    /// See [`content_hash`](crate::record::content_hash).
+    pub(crate) hash: [u8; 16],
+    /// When it was first seen.
+    pub(crate) created: i64,
+    /// When its content last changed; also the time of the entry in the change feed.
+    pub(crate) changed: i64,
+    /// When it was last seen.
+    pub(crate) synced: i64,
+    /// The last commit that wrote or touched it, which sets this; 0 before.
+    pub(crate) version: u64,
 }
 
-impl RecordRow {
-    /// The columns [`RecordRow::read`] takes, in its order.
+impl Header {
+    /// The columns [`Header::read`] takes, in its order.
     pub(super) const COLUMNS: &str = "id, uuid, hash, created, changed, synced, version";
 
     /// The row of `id`.
@@ -52,13 +68,26 @@ impl RecordRow {
         })
     }
 
+    /// The values of the columns, in their order.
+    pub(super) fn values(&self) -> (i64, [u8; 16], [u8; 16], i64, i64, i64, i64) {
+        (
+            self.id.cast_signed(),
+            self.uuid,
+            self.hash,
+            self.created,
+            self.changed,
+            self.synced,
+            self.version.cast_signed(),
+        )
+    }
+
     /// What memory holds of the row: not its hash, and not its version.
     pub(super) fn in_memory(&self) -> Self {
-        Self::of_memory(
-            self.id,
-            self.uuid,
-            [self.created, self.changed, self.synced],
-        )
+        Self {
+            hash: [0; 16],
+            version: 0,
+            ..*self
+        }
     }
 
     /// A row as memory holds it; `times` are *created*, *changed* and *synced*.
@@ -88,19 +117,5 @@ impl RecordRow {
         let mut digest = [0; 16];
         digest.copy_from_slice(&blake3::hash(&row).as_bytes()[..16]);
         u128::from_le_bytes(digest)
-    }
-}
-
-impl From<&StoredRecord<'_>> for RecordRow {
-    fn from(record: &StoredRecord<'_>) -> Self {
-        Self {
-            id: record.id,
-            uuid: record.uuid,
-            hash: record.hash,
-            created: record.created,
-            changed: record.changed,
-            synced: record.synced,
-            version: record.version,
-        }
     }
 }
