@@ -22,6 +22,7 @@ mod lexical;
 mod limits;
 mod record;
 mod reembedding;
+mod reply;
 mod runtime;
 mod search;
 mod settings;

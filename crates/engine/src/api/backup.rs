@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use crate::api::changes::epoch_text;
 use crate::api::database::Database;
 use crate::api::engine::Engine;
-use crate::api::guard::guarded;
 use crate::error::{Done, Error};
+use crate::reply::{guarded, run_on_thread};
 use crate::runtime::StopFlag;
 use crate::store::{CopiedState, Reader, StoreCopy, StoreError};
 use crate::write::{Command, Paused};
@@ -86,28 +86,14 @@ impl Backup {
             return;
         };
         let events = Arc::clone(&engine.events);
-        let done = Arc::new(Mutex::new(Some(done)));
-        let in_thread = Arc::clone(&done);
-        let write = move || {
-            let written = guarded(&events, "in a backup", || {
+        run_on_thread("cosift-backup", done, move || {
+            guarded(&events, "in a backup", || {
                 match copy.into_copy()?.write_to(&path, || !stop.load(Relaxed))? {
                     true => Ok(()),
                     false => Err(Error::Stopped),
                 }
-            });
-            let done = in_thread.lock().take();
-            if let Some(done) = done {
-                done(written);
-            }
-        };
-        let started = std::thread::Builder::new()
-            .name("cosift-backup".into())
-            .spawn(write);
-        let unsent = started.as_ref().err().and_then(|_| done.lock().take());
-        if let (Err(source), Some(done)) = (started, unsent) {
-            let path = "thread".into();
-            done(Err(Error::File { path, source }));
-        }
+            })
+        });
     }
 }
 

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use crate::api::database::{Database, Dependencies};
 use crate::api::directory_scan::scan;
-use crate::api::guard::guarded;
 use crate::api::slot::Slot;
 use crate::disk::{Disk, drop_directory};
 use crate::error::Error;
+use crate::reply::guarded;
 use crate::settings::Settings;
 
 /// The databases of an engine.

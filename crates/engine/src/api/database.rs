@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
-use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -12,13 +11,14 @@ use crate::background::Scheduler;
 use crate::disk::{Disk, create_directory};
 use crate::error::{Done, Error};
 use crate::reembedding::Source;
+use crate::reply::{Reply, outcome_of};
 use crate::runtime::{DatabaseEvents, EventQueue, Metrics, WaitingWrite, now_ms};
 use crate::search::Searchable;
 use crate::settings::Settings;
 use crate::snapshot::{IndexFiles, Published, PublishedCell, Snapshot};
 use crate::store::{CREATED_AT, Reader, SETTINGS, Store, store_path};
 use crate::write::{
-    Command, MAX_WAITING, Refused, Reply, Shared, Target, Writer, WriterQueue, WriterThreads,
+    Command, MAX_WAITING, Refused, Shared, Target, Writer, WriterQueue, WriterThreads,
 };
 
 /// What all databases of an engine share.
@@ -218,13 +218,10 @@ impl Database {
     /// # Errors
     /// [`Error::Store`], [`Error::Closed`].
     pub(crate) fn make_lexical(&self) -> Result<(), Error> {
-        let (sender, receiver) = channel();
-        let reply = Reply::new(Box::new(move |outcome| {
-            // The receiver waits below.
-            let _ = sender.send(outcome);
-        }));
-        self.send_waiting(Command::MakeLexical(reply))?;
-        receiver.recv().map_err(|_| Error::Closed)?
+        outcome_of(|reply| {
+            // A refused command drops the reply.
+            let _ = self.send_waiting(Command::MakeLexical(reply));
+        })
     }
 
     /// The bytes of all files of the database.

@@ -7,7 +7,6 @@ use parking_lot::Mutex;
 
 use crate::api::catalog::Catalog;
 use crate::api::database::{Database, Dependencies};
-use crate::api::guard::guarded;
 use crate::api::reembeddings::Reembeddings;
 use crate::api::retries::Retries;
 use crate::api::threads::Threads;
@@ -16,9 +15,10 @@ use crate::background::Scheduler;
 use crate::disk::{DataLock, Disk, RealDisk};
 use crate::error::{Done, Error};
 use crate::limits::Limits;
+use crate::reply::{guarded, run_on_thread};
 use crate::runtime::{EventQueue, Metrics, MetricsReading, TakenEvents};
 use crate::search::{SearchScheduler, SearchStats};
-use crate::write::{Reply, WriterThreads};
+use crate::write::WriterThreads;
 
 /// The databases of a data directory. Holds the lock of the directory until it is closed.
 ///
@@ -123,29 +123,17 @@ impl Engine {
     /// Closes the engine on a thread of its own, because [`Engine::close`] waits for all other threads.
     pub fn close_in_background(engine: &Arc<Self>, done: Done<()>) {
         let engine = Arc::clone(engine);
-        let reply = Arc::new(Mutex::new(Some(Reply::new(done))));
-        let in_thread = Arc::clone(&reply);
-        let send = |reply: &Mutex<Option<Reply<()>>>, outcome| {
-            let reply = reply.lock().take();
-            if let Some(reply) = reply {
-                reply.send(outcome);
-            }
-        };
-        let started = std::thread::Builder::new()
-            .name("cosift-close".into())
-            .spawn(move || {
-                let closed = guarded(&engine.events, "in the background", || {
+        run_on_thread("cosift-close", done, move || {
+            // The engine is dropped before the reply, because its receiver may expect that the engine is gone.
+            guarded(
+                &Arc::clone(&engine.events),
+                "in the background",
+                move || {
                     engine.close();
                     Ok(())
-                });
-                // Dropped before the reply, because its receiver may expect that the engine is gone.
-                drop(engine);
-                send(&in_thread, closed);
-            });
-        if let Err(source) = started {
-            let path = "thread".into();
-            send(&reply, Err(Error::File { path, source }));
-        }
+                },
+            )
+        });
     }
 
     /// Completes the calls that wait, saves what makes the next start fast, and releases the directory lock. Does

@@ -10,7 +10,6 @@ mod directory_scan;
 mod doctor_calls;
 mod engine;
 mod exports;
-mod guard;
 mod model_switch;
 mod reads;
 mod reembedding_calls;

@@ -8,6 +8,7 @@ use crate::api::workers::Step;
 use crate::error::{Done, Error};
 use crate::filter::RequestReader;
 use crate::record::{RecordRow, TimeRange};
+use crate::reply::Reply;
 use crate::runtime::{StopCheck, StopFlag};
 use crate::search::{Page, Query, Search, write_record};
 use crate::snapshot::Selection;
@@ -65,7 +66,9 @@ impl Engine {
         });
         match checked {
             Ok((searchable, search, vector)) => {
-                self.searches.submit(searchable, search, vector, stop, done)
+                let reply = Reply::new(done);
+                self.searches
+                    .submit(searchable, search, vector, stop, reply);
             }
             Err(error) => done(Err(error)),
         }

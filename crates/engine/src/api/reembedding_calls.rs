@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use crate::api::database::Database;
 use crate::api::describe::time;
 use crate::api::engine::Engine;
-use crate::api::guard::guarded;
 use crate::api::model_switch::{switch, warm};
 use crate::error::{Done, Error};
 use crate::reembedding::{ReembeddingBatch, ReembeddingStore};
+use crate::reply::guarded;
 use crate::settings::Settings;
 use crate::write::Embedded;
 

@@ -4,14 +4,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::thread::JoinHandle;
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::background::job::{Job, Step};
 use crate::background::lanes::{Lane, Lanes, Next};
-use crate::runtime::{DatabaseEvents, EventCode, message};
+use crate::runtime::{DatabaseEvents, EventCode, ThreadGroup, message};
 
 /// The number of threads, on every machine. While one thread trains for seconds, the other runs the jobs and checks of the
 /// other databases. More threads would only take cores from searches.
@@ -23,7 +22,7 @@ const THREADS: usize = 2;
 /// A database submits one job and one check at a time, so the queues are no longer than the number of databases.
 pub(crate) struct Scheduler {
     shared: Arc<Shared>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: ThreadGroup,
 }
 
 struct Shared {
@@ -69,24 +68,16 @@ impl Scheduler {
     /// # Errors
     /// The operating system's error when a thread cannot be started.
     pub(crate) fn start() -> std::io::Result<Self> {
-        let scheduler = Self {
-            shared: Arc::new(Shared {
-                state: Mutex::new(State {
-                    lanes: Lanes::new(),
-                    closed: false,
-                }),
-                changed: Condvar::new(),
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                lanes: Lanes::new(),
+                closed: false,
             }),
-            threads: Mutex::default(),
-        };
-        for number in 0..THREADS {
-            let shared = Arc::clone(&scheduler.shared);
-            let thread = std::thread::Builder::new()
-                .name(format!("cosift-job-{number}"))
-                .spawn(move || shared.run())?;
-            scheduler.threads.lock().push(thread);
-        }
-        Ok(scheduler)
+            changed: Condvar::new(),
+        });
+        let of_threads = Arc::clone(&shared);
+        let threads = ThreadGroup::start("cosift-job", THREADS, move || of_threads.run())?;
+        Ok(Self { shared, threads })
     }
 
     /// Appends a job to a lane. A closed scheduler drops the job.
@@ -131,10 +122,7 @@ impl Scheduler {
             }
             self.shared.changed.notify_all();
         }
-        for thread in std::mem::take(&mut *self.threads.lock()) {
-            // The panics of jobs are caught.
-            let _ = thread.join();
-        }
+        self.threads.join();
     }
 }
 

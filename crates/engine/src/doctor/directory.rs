@@ -4,7 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::disk::{DataLock, Disk, NEXT, RealDisk, remove_if_exists};
@@ -13,7 +12,8 @@ use crate::doctor::examination::examine;
 use crate::doctor::patient::Patient;
 use crate::doctor::progress::DoctorProgress;
 use crate::error::{Done, Error};
-use crate::runtime::{StopFlag, message};
+use crate::reply::run_on_thread;
+use crate::runtime::StopFlag;
 use crate::store::{has_traces, store_path};
 
 /// Examines the databases of a data directory, and holds its lock meanwhile.
@@ -145,28 +145,8 @@ pub(crate) fn run_examination(
     done: Done<Vec<u8>>,
     finish: impl FnOnce(&Patient, Value) -> Result<Value, Error> + Send + 'static,
 ) {
-    let done = Arc::new(Mutex::new(Some(done)));
-    let in_thread = Arc::clone(&done);
-    let run = move || {
-        let examined = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let report = examine(&patient)?;
-            Ok(finish(&patient, report)?.to_string().into_bytes())
-        }));
-        let examined = examined.unwrap_or_else(|panic| {
-            Err(Error::Internal {
-                detail: message(&*panic),
-            })
-        });
-        let done = in_thread.lock().take();
-        if let Some(done) = done {
-            done(examined);
-        }
-    };
-    let name = "cosift-doctor".to_owned();
-    let started = std::thread::Builder::new().name(name).spawn(run);
-    let unsent = started.as_ref().err().and_then(|_| done.lock().take());
-    if let (Err(source), Some(done)) = (started, unsent) {
-        let path = "thread".into();
-        done(Err(Error::File { path, source }));
-    }
+    run_on_thread("cosift-doctor", done, move || {
+        let report = examine(&patient)?;
+        Ok(finish(&patient, report)?.to_string().into_bytes())
+    });
 }

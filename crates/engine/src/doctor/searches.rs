@@ -1,7 +1,6 @@
 //! Searches of the engine, compared with those by brute force.
 
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 
 use serde_json::{Value, json};
 
@@ -10,6 +9,7 @@ use crate::doctor::sample::mixed;
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::record::{OwnedValue, SCORE_STEPS};
+use crate::reply::outcome_of;
 use crate::runtime::{Metrics, StopFlag};
 use crate::search::{Page, Search, SearchScheduler, Searchable};
 use crate::settings::Settings;
@@ -123,20 +123,10 @@ fn search(
         ..Limits::default()
     };
     let request = Search::parse(&request.to_string(), &limits)?;
-    let (sender, receiver) = channel();
-    let reply = Box::new(move |page| {
-        // The receiver waits below.
-        let _ = sender.send(page);
-    });
-    let vector = question.vector.clone();
-    scheduler.submit(
-        Arc::clone(searchable),
-        request,
-        vector,
-        Arc::clone(stop),
-        reply,
-    );
-    receiver.recv().map_err(|_| Error::Closed)?
+    outcome_of(|reply| {
+        let (searchable, vector) = (Arc::clone(searchable), question.vector.clone());
+        scheduler.submit(searchable, request, vector, Arc::clone(stop), reply);
+    })
 }
 
 /// Score and id of each result of a page.

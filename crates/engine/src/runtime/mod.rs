@@ -8,6 +8,7 @@ mod open_files;
 mod panics;
 mod recently_used;
 mod stop;
+mod thread_group;
 mod turn_threads;
 
 pub(crate) use clock::now_ms;
@@ -22,4 +23,5 @@ pub(crate) use recently_used::RecentlyUsed;
 pub(crate) use stop::CHECK_BYTES;
 pub use stop::StopFlag;
 pub(crate) use stop::{StopCheck, Stopped};
+pub(crate) use thread_group::ThreadGroup;
 pub(crate) use turn_threads::{TakesTurns, TurnThreads};

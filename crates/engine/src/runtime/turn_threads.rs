@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use crate::runtime::thread_group::join;
+
 /// What runs in turns.
 pub(crate) trait TakesTurns: Send + Sync {
     /// Runs a turn. Two turns of the same object may begin at the same time, and a turn may begin without a reason.
@@ -89,13 +91,7 @@ impl TurnThreads {
             std::mem::take(&mut state.threads)
         };
         self.shared.changed.notify_all();
-        for thread in threads {
-            // A turn may drop the last handle of what has these threads, and its thread cannot wait for itself.
-            if thread.thread().id() != std::thread::current().id() {
-                // A turn catches its panics.
-                let _ = thread.join();
-            }
-        }
+        join(threads);
     }
 }
 

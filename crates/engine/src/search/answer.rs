@@ -1,11 +1,10 @@
 //! Answering a search whose blocks were scanned.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::error::Error;
 use crate::record::{Hit, Position, Ranked, Score, Variant, cursor};
-use crate::runtime::message;
+use crate::reply::caught;
 use crate::search::caches::Counted;
 use crate::search::explain::{Report, ScoreParts};
 use crate::search::page::{Page, PageContent, PagePosition};
@@ -14,13 +13,8 @@ use crate::snapshot::Block;
 
 /// Answers a search with the page or the error. Later calls do nothing.
 pub(crate) fn answer(search: &RunningSearch) {
-    if let Some(reply) = search.outcome.take_reply() {
-        let page = catch_unwind(AssertUnwindSafe(|| page(search)));
-        reply(page.unwrap_or_else(|panic| {
-            Err(Error::Internal {
-                detail: message(&*panic),
-            })
-        }));
+    if let Some(reply) = search.outcome.reply.take() {
+        reply(caught(|| page(search)));
     }
 }
 

@@ -3,10 +3,10 @@
 use std::sync::mpsc::Sender;
 
 use crate::error::Error;
+use crate::reply::Reply;
 use crate::runtime::WaitingWrite;
 use crate::write::commit::Commit;
 use crate::write::deletion_matches::{Deleted, DeletionMatches};
-use crate::write::reply::Reply;
 
 /// A writer that takes no command until this is dropped.
 pub(crate) struct Paused(Option<Box<dyn FnOnce() + Send>>);

@@ -26,7 +26,6 @@ mod prepare_patch;
 mod prepared;
 mod reclaim;
 mod replay;
-mod reply;
 mod retention;
 mod shared;
 mod snapshot_builder;
@@ -52,7 +51,6 @@ pub(crate) use prepare_patch::{add_patched_text, prepare_patch, unapplied_patch}
 pub(crate) use prepared::VectorSource;
 pub use prepared::{Format, LineError, Prepared};
 pub(crate) use replay::replay;
-pub(crate) use reply::Reply;
 pub(crate) use shared::Shared;
 pub(crate) use stage::Stage;
 pub(crate) use staged::{Context, VectorReader};

@@ -9,7 +9,7 @@ use imports::Import;
 use tree::Tree;
 
 /// The rooms of the engine. A room may import from the rooms below it only.
-const ROOMS: [&str; 23] = [
+const ROOMS: [&str; 24] = [
     "lib",
     "api",
     "external",
@@ -27,6 +27,7 @@ const ROOMS: [&str; 23] = [
     "columns",
     "settings",
     "json",
+    "reply",
     "error",
     "store",
     "disk",

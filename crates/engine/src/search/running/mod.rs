@@ -15,4 +15,4 @@ mod waiting;
 pub(crate) use index_use::IndexUse;
 pub(crate) use scope::Scope;
 pub(crate) use search::{MAX_COUNTED, RunningSearch};
-pub(crate) use waiting::{Reply, WaitingSearch};
+pub(crate) use waiting::WaitingSearch;

@@ -6,24 +6,25 @@ use std::sync::atomic::Ordering::Relaxed;
 use parking_lot::Mutex;
 
 use crate::error::Error;
+use crate::reply::Reply;
 use crate::runtime::{StopCheck, StopFlag};
-use crate::search::running::waiting::Reply;
+use crate::search::page::Page;
 
-/// The stop flag of a search, its first error, and its reply until that is called.
+/// The stop flag of a search, its first error, and its reply.
 pub(crate) struct Outcome {
     stop: StopFlag,
     error: Mutex<Option<Error>>,
     has_failed: AtomicBool,
-    reply: Mutex<Option<Reply>>,
+    pub(crate) reply: Reply<Page>,
 }
 
 impl Outcome {
-    pub(crate) fn new(stop: StopFlag, reply: Reply) -> Self {
+    pub(crate) fn new(stop: StopFlag, reply: Reply<Page>) -> Self {
         Self {
             stop,
             error: Mutex::new(None),
             has_failed: AtomicBool::new(false),
-            reply: Mutex::new(Some(reply)),
+            reply,
         }
     }
 
@@ -55,10 +56,5 @@ impl Outcome {
             return Err(Error::Stopped);
         }
         Ok(())
-    }
-
-    /// The reply; `None` once it was taken.
-    pub(crate) fn take_reply(&self) -> Option<Reply> {
-        self.reply.lock().take()
     }
 }

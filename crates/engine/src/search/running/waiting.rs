@@ -3,16 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::error::Error;
 use crate::record::RecordRow;
+use crate::reply::Reply;
 use crate::runtime::StopFlag;
 use crate::search::page::Page;
 use crate::search::request::Search;
 use crate::search::searchable::Searchable;
 use crate::snapshot::{FEW_VECTOR_BYTES, Masks, Published, Snapshot};
-
-/// Called once with the page or the error.
-pub(crate) type Reply = Box<dyn FnOnce(Result<Page, Error>) + Send>;
 
 /// A search that waits to be bound to a snapshot.
 pub(crate) struct WaitingSearch {
@@ -27,7 +24,7 @@ pub(crate) struct WaitingSearch {
     pub(crate) masks: Option<Option<Arc<Masks>>>,
     /// What a small search is bound to. A larger database may have been published since it was found small.
     pub(crate) found: Option<Found>,
-    pub(crate) reply: Reply,
+    pub(crate) reply: Reply<Page>,
 }
 
 /// What is read from the published state of a database.

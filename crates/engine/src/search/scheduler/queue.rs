@@ -205,6 +205,7 @@ mod tests {
     use super::*;
     use crate::limits::Limits;
     use crate::record::{RecordId, RecordRow, RecordUuid, Vectors};
+    use crate::reply::Reply;
     use crate::runtime::StopFlag;
     use crate::search::request::Search;
     use crate::search::running::Scope;
@@ -254,7 +255,7 @@ mod tests {
             arrived: Instant::now(),
             masks: None,
             found: None,
-            reply: Box::new(|_| ()),
+            reply: Reply::new(Box::new(|_| ())),
         };
         let scope = Scope::of(&mut waiting);
         RunningSearch::bind(scope, waiting)

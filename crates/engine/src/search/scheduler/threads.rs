@@ -1,15 +1,16 @@
 //! The engine's own scan threads: they bind searches, scan blocks and write pages.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use crate::runtime::{Metrics, StopFlag};
+use crate::reply::Reply;
+use crate::runtime::{Metrics, StopFlag, ThreadGroup};
 use crate::search::block_scan::Scratch;
+use crate::search::page::Page;
 use crate::search::request::Search;
-use crate::search::running::{Reply, WaitingSearch};
+use crate::search::running::WaitingSearch;
 use crate::search::scheduler::stats::SearchStats;
 use crate::search::scheduler::worker::{Group, Slower};
 use crate::search::searchable::Searchable;
@@ -28,8 +29,8 @@ pub(crate) struct SearchScheduler {
     scratch: Mutex<Scratch>,
     group: Arc<Group>,
     expensive: Arc<Group>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
-    expensive_threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: ThreadGroup,
+    expensive_threads: ThreadGroup,
 }
 
 impl SearchScheduler {
@@ -48,8 +49,8 @@ impl SearchScheduler {
         Ok(Self {
             small: Group::new(metrics, slower(&group, SMALL_NS)),
             scratch: Mutex::default(),
-            threads: Mutex::new(start_threads(&group, threads, "cosift-scan")?),
-            expensive_threads: Mutex::new(start_threads(&expensive, threads, "cosift-heavy")?),
+            threads: start_threads(&group, threads, "cosift-scan")?,
+            expensive_threads: start_threads(&expensive, threads, "cosift-heavy")?,
             group,
             expensive,
         })
@@ -63,7 +64,7 @@ impl SearchScheduler {
         request: Search,
         vector: Vec<i32>,
         stop: StopFlag,
-        reply: Reply,
+        reply: Reply<Page>,
     ) {
         let mut search = WaitingSearch {
             database,
@@ -103,32 +104,14 @@ impl SearchScheduler {
             (&self.expensive, &self.expensive_threads),
         ] {
             group.close();
-            let threads = std::mem::take(&mut *threads.lock());
-            for thread in threads {
-                // One of these threads may drop the last handle of the engine. It can't join itself, and ends afterwards.
-                if thread.thread().id() == std::thread::current().id() {
-                    continue;
-                }
-                // A scan thread catches every panic of a step, so joining it can't fail.
-                let _ = thread.join();
-            }
+            threads.join();
         }
     }
 }
 
-fn start_threads(
-    group: &Arc<Group>,
-    threads: usize,
-    name: &str,
-) -> std::io::Result<Vec<JoinHandle<()>>> {
-    (0..threads.max(1))
-        .map(|at| {
-            let group = Arc::clone(group);
-            std::thread::Builder::new()
-                .name(format!("{name}-{at}"))
-                .spawn(move || group.run())
-        })
-        .collect()
+fn start_threads(group: &Arc<Group>, threads: usize, name: &str) -> std::io::Result<ThreadGroup> {
+    let group = Arc::clone(group);
+    ThreadGroup::start(name, threads.max(1), move || group.run())
 }
 
 #[cfg(test)]
@@ -160,7 +143,7 @@ mod tests {
             arrived: Instant::now(),
             masks: None,
             found: None,
-            reply: Box::new(|_| ()),
+            reply: Reply::new(Box::new(|_| ())),
         }
     }
 
@@ -187,7 +170,7 @@ mod tests {
                 request(),
                 vec![1 << 30],
                 StopFlag::default(),
-                done,
+                Reply::new(done),
             );
         };
         submit();

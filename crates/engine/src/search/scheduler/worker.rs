@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::Error;
+use crate::reply::caught;
 use crate::runtime::{Metrics, message};
 use crate::search::answer::answer;
 use crate::search::block_scan::Scratch;
@@ -51,7 +52,7 @@ impl Group {
             Ok(()) => {
                 self.work.notify_one();
             }
-            Err((search, error)) => (search.reply)(Err(error)),
+            Err((search, error)) => search.reply.send(Err(error)),
         }
     }
 
@@ -116,20 +117,13 @@ impl Group {
         }
     }
 
-    fn bind(&self, mut search: WaitingSearch, scratch: &mut Scratch) {
+    fn bind(&self, search: WaitingSearch, scratch: &mut Scratch) {
         if search.stop.load(Relaxed) {
-            return (search.reply)(Err(Error::Stopped));
+            return search.reply.send(Err(Error::Stopped));
         }
-        // A panic while binding drops the search. The reply is kept outside of it, so that the caller still gets one.
-        let reply = Arc::new(Mutex::new(Some(search.reply)));
-        let of_search = Arc::clone(&reply);
-        search.reply = Box::new(move |result| {
-            let reply = of_search.lock().take();
-            if let Some(reply) = reply {
-                reply(result);
-            }
-        });
-        let bound = catch_unwind(AssertUnwindSafe(|| self.bind_or_hand_over(search, scratch)));
+        // A panic while binding drops the search, and the caller still gets a reply.
+        let reply = search.reply.clone();
+        let bound = caught(|| Ok(self.bind_or_hand_over(search, scratch)));
         self.metrics.scanned(std::mem::take(&mut scratch.bytes));
         match bound {
             Ok(None) => {}
@@ -140,14 +134,7 @@ impl Group {
                 // This thread takes the next step now, and wakes another one when there are more.
                 _ => self.queue.lock().push_bound(search, needs_scan),
             },
-            Err(panic) => {
-                let reply = reply.lock().take();
-                if let Some(reply) = reply {
-                    reply(Err(Error::Internal {
-                        detail: message(&*panic),
-                    }));
-                }
-            }
+            Err(error) => reply.send(Err(error)),
         }
     }
 
