@@ -156,28 +156,22 @@ impl ExternalRules {
         let published = published_of(rows)?;
         let stored = rows.iter().map(|row| (row.id, header(row))).collect();
         let context = Context {
+            settings: &self.settings,
             published: &published,
             stored: &stored,
             vectors: &RowVectors {
                 dimensions: self.settings.dimensions,
                 rows: rows.iter().map(|row| (row.id, row)).collect(),
             },
+            uuids: &self.uuids,
             now,
         };
         let mut all_names = ColumnNames::default();
         names.iter().for_each(|name| {
             all_names.insert(name);
         });
-        let mut stage = Stage::new(next_id);
-        let committed = stage_commit(
-            &self.settings,
-            &context,
-            &mut prepared.lock(),
-            embedded,
-            &mut stage,
-            &mut all_names,
-            &mut self.uuids.lock(),
-        )?;
+        let mut stage = Stage::new(next_id, all_names);
+        let committed = stage_commit(&mut stage, &context, &mut prepared.lock(), embedded)?;
         let mut next_id = next_id;
         let mut columns = Columns::default();
         let mut data: HashMap<u64, &[u8]> =

@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::json::{write_integer, write_key};
-use crate::record::{RecordKey, UuidMaker, ValidationCode, ValidationError, Vectors};
+use crate::record::{RecordKey, ValidationCode, ValidationError, Vectors};
 use crate::reply::Reply;
 use crate::runtime::give_way;
 use crate::settings::Settings;
 use crate::write::check_columns::check_columns;
-use crate::write::embedded::{Embedded, TextVectors};
+use crate::write::embedded::{Embedded, TextVectors, TooManyPassages};
 use crate::write::prepared::{LineError, Prepared, PreparedRecord, PreparedRecords, VectorSource};
 use crate::write::stage::Stage;
 use crate::write::stage_key::stage_key;
-use crate::write::stage_patch::{PatchTarget, stage_patch};
+use crate::write::stage_patch::stage_patch;
 use crate::write::staged::{Comparison, Context};
 use crate::write::upserted::{Status, Upserted};
 
@@ -75,19 +74,16 @@ impl Committed {
 /// [`Error::Stale`] when texts must be embedded again, [`Error::Dimensions`], [`Error::IdentityConflict`],
 /// [`Error::Invalid`].
 pub(crate) fn stage_commit(
-    settings: &Settings,
+    stage: &mut Stage,
     context: &Context<'_>,
     prepared: &mut PreparedRecords,
     embedded: &Embedded,
-    stage: &mut Stage,
-    names: &mut ColumnNames,
-    uuids: &mut UuidMaker,
 ) -> Result<Committed, Error> {
+    let settings = context.settings;
     if prepared.committed {
         let detail = "the records were committed already: prepare them again";
         return Err(Error::invalid("invalid_request", "/records", detail));
     }
-    let dimensions = settings.dimensions;
     let problems = check_given(settings, &prepared.records)?;
     if prepared.settings != *settings {
         prepared.mark_outdated(settings);
@@ -98,17 +94,10 @@ pub(crate) fn stage_commit(
     {
         return Err(Error::Stale);
     }
-    let vectors = TextVectors::of(embedded, &prepared.texts, dimensions)?;
+    let vectors = TextVectors::of(embedded, &prepared.texts, settings.dimensions)?;
     if let Some(patch) = &mut prepared.patch {
-        let target = PatchTarget {
-            settings,
-            max_columns: prepared.max_columns,
-            max_passages: prepared.max_passages,
-            names,
-            uuids,
-        };
         let embedded = (&prepared.texts[..], &vectors);
-        return match stage_patch(target, context, patch, embedded, stage)? {
+        return match stage_patch(stage, context, (patch, &prepared.limits), embedded)? {
             Some((upserted, record)) => Ok(Committed {
                 at: context.now,
                 results: vec![upserted],
@@ -136,74 +125,36 @@ pub(crate) fn stage_commit(
             continue;
         }
         let compared = match stage.compare(context, at, record) {
-            Ok(compared) => compared,
-            Err(error) => match (record.line, error) {
-                (Some(line), Error::IdentityConflict { detail, pointer }) => {
-                    let pointer = pointer
-                        .trim_start_matches(&format!("/records/{at}"))
-                        .to_owned();
-                    let problem = ValidationError {
-                        pointer,
-                        code: ValidationCode::IdentityConflict,
-                        detail,
-                    };
-                    committed.problems.push(LineError { line, problem });
+            Err(Error::IdentityConflict { detail, pointer }) if record.line.is_some() => {
+                let pointer = pointer.trim_start_matches(&format!("/records/{at}"));
+                Err(ValidationError {
+                    pointer: pointer.to_owned(),
+                    code: ValidationCode::IdentityConflict,
+                    detail,
+                })
+            }
+            compared => Ok(compared?),
+        };
+        let staged = match compared {
+            Ok(Comparison::Same(id)) => {
+                Ok(stage.touch(id, record.new.synced.unwrap_or(context.now)))
+            }
+            Ok(Comparison::Keyed(id)) => Ok(stage_key(stage, context, (id, record))?),
+            Ok(compared) => match checked_vectors(stage, prepared, &vectors, record)? {
+                Ok(Some(vectors)) => Ok(stage.put(context, &compared, record, vectors)),
+                Ok(None) => {
+                    stale = true;
                     continue;
                 }
-                (_, error) => return Err(error),
+                Err(problem) => Err(problem),
             },
+            Err(problem) => Err(problem),
         };
-        if let Comparison::Same(id) = compared {
-            let synced = record.new.synced.unwrap_or(context.now);
-            committed.results.push(stage.touch(id, synced));
-            continue;
+        match (staged, record.line) {
+            (Ok(upserted), _) => committed.results.push(upserted),
+            (Err(problem), Some(line)) => committed.problems.push(LineError { line, problem }),
+            (Err(problem), None) => faults.push(problem.within(at).within("records")),
         }
-        if let Comparison::Keyed(id) = compared {
-            let keyed = (id, record);
-            committed
-                .results
-                .push(stage_key(settings, context, keyed, stage, names, uuids)?);
-            continue;
-        }
-        if stage.out_of_ids() && record.new.id.is_none() {
-            let detail = "no integer id is left: give one";
-            let Some(line) = record.line else {
-                let pointer = format!("/records/{at}");
-                return Err(Error::invalid("invalid_record", pointer, detail));
-            };
-            let problem = ValidationError::new(ValidationCode::InvalidId, detail);
-            committed.problems.push(LineError { line, problem });
-            continue;
-        }
-        if let Err(problem) = check_columns(names, &record.new.data, prepared.max_columns) {
-            match record.line {
-                Some(line) => committed.problems.push(LineError { line, problem }),
-                None => faults.push(problem.within(at).within("records")),
-            }
-            continue;
-        }
-        let vectors = match &record.vector {
-            VectorSource::Given(given) => given.clone(),
-            VectorSource::Text(text) => match vectors.get(*text, prepared.max_passages)? {
-                Ok(vectors) => vectors,
-                Err(too_many) => {
-                    let problem = too_many.problem();
-                    match record.line {
-                        Some(line) => committed.problems.push(LineError { line, problem }),
-                        None => faults.push(problem.within(at).within("records")),
-                    }
-                    continue;
-                }
-            },
-            VectorSource::None => Vectors::none(dimensions),
-            VectorSource::Unchanged => {
-                stale = true;
-                continue;
-            }
-        };
-        committed
-            .results
-            .push(stage.put(context, &compared, record, vectors, names, uuids));
     }
     if !faults.is_empty() {
         return Err(Error::invalid_records(faults));
@@ -213,6 +164,33 @@ pub(crate) fn stage_commit(
         return Err(Error::Stale);
     }
     Ok(committed)
+}
+
+/// The vectors of a record that is new or has other content, after the checks of the record. `None` when its text must be
+/// embedded first.
+fn checked_vectors(
+    stage: &Stage,
+    prepared: &PreparedRecords,
+    vectors: &TextVectors<'_>,
+    record: &PreparedRecord,
+) -> Result<Result<Option<Vectors>, ValidationError>, Error> {
+    if stage.out_of_ids() && record.new.id.is_none() {
+        let detail = "no integer id is left: give one";
+        return Ok(Err(ValidationError::new(ValidationCode::InvalidId, detail)));
+    }
+    let limits = &prepared.limits;
+    if let Err(problem) = check_columns(&stage.names, &record.new.data, limits.columns) {
+        return Ok(Err(problem));
+    }
+    Ok(match &record.vector {
+        VectorSource::Given(given) => Ok(Some(given.clone())),
+        VectorSource::Text(text) => {
+            let vectors = vectors.get(*text, limits.passages)?;
+            vectors.map(Some).map_err(TooManyPassages::problem)
+        }
+        VectorSource::None => Ok(Some(Vectors::none(prepared.settings.dimensions))),
+        VectorSource::Unchanged => Ok(None),
+    })
 }
 
 /// Checks again which records come with a vector, because the settings of the database may have changed since the

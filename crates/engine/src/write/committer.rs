@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use crate::columns::ColumnNames;
+use parking_lot::Mutex;
+
 use crate::error::Error;
 use crate::record::{RecordId, RecordRow, RecordUuid, UuidMaker};
 use crate::runtime::EventCode;
@@ -31,7 +32,7 @@ pub(crate) struct Committer {
     pub(crate) store: Store,
     pub(crate) coding: Coding,
     pub(crate) shared: Arc<Shared>,
-    uuids: UuidMaker,
+    uuids: Mutex<UuidMaker>,
 }
 
 impl Committer {
@@ -41,7 +42,7 @@ impl Committer {
             settings,
             store,
             shared,
-            uuids: UuidMaker::default(),
+            uuids: Mutex::default(),
         }
     }
 
@@ -53,9 +54,8 @@ impl Committer {
     /// Commits a group of commits in one transaction, all or none.
     pub(crate) fn commit(&mut self, group: &[Commit]) -> Result<Vec<Committed>, Error> {
         let start = Instant::now();
-        let mut names = (*self.snapshot().names).clone();
-        let (stage, outcomes) = self.stage_group(group, &mut names)?;
-        self.write_and_publish(stage, names, start)?;
+        let (stage, outcomes) = self.stage_group(group)?;
+        self.write_and_publish(stage, start)?;
         Ok(outcomes)
     }
 
@@ -70,7 +70,7 @@ impl Committer {
         if matches.is_stopped() {
             return Err(Error::Stopped);
         }
-        let mut stage = Stage::new(self.store.next_id());
+        let mut stage = self.new_stage();
         let now = self.store.now();
         let mut records: Vec<(RecordId, RecordRow)> = matches.records().collect();
         // Rows are in the order of writing, but the changes of a deletion are in the order of the ids.
@@ -78,8 +78,7 @@ impl Committer {
         for &(id, row) in &records {
             stage.delete(id, row, now);
         }
-        let names = (*self.snapshot().names).clone();
-        self.write_and_publish(stage, names, start)?;
+        self.write_and_publish(stage, start)?;
         Ok(Deleted::Records(records.len()))
     }
 
@@ -136,19 +135,22 @@ impl Committer {
         built
     }
 
-    fn stage_group(
-        &mut self,
-        group: &[Commit],
-        names: &mut ColumnNames,
-    ) -> Result<(Stage, Vec<Committed>), Error> {
+    fn new_stage(&self) -> Stage {
+        let names = (*self.snapshot().names).clone();
+        Stage::new(self.store.next_id(), names)
+    }
+
+    fn stage_group(&mut self, group: &[Commit]) -> Result<(Stage, Vec<Committed>), Error> {
         let stored = self.stored_hashes(group)?;
-        let mut stage = Stage::new(self.store.next_id());
+        let mut stage = self.new_stage();
         let now = self.store.now();
         let published = self.shared.published.read();
         let context = Context {
+            settings: &self.settings,
             published: &published,
             stored: &stored,
             vectors: &self.store.reader(),
+            uuids: &self.uuids,
             now,
         };
         let mut outcomes = Vec::with_capacity(group.len());
@@ -156,15 +158,8 @@ impl Committer {
             prepared, embedded, ..
         } in group
         {
-            outcomes.push(stage_commit(
-                &self.settings,
-                &context,
-                &mut prepared.lock(),
-                embedded,
-                &mut stage,
-                names,
-                &mut self.uuids,
-            )?);
+            let prepared = &mut prepared.lock();
+            outcomes.push(stage_commit(&mut stage, &context, prepared, embedded)?);
         }
         Ok((stage, outcomes))
     }
@@ -209,12 +204,7 @@ impl Committer {
     }
 
     /// Makes a stage durable, then visible to readers. The commit began at `start`.
-    fn write_and_publish(
-        &mut self,
-        stage: Stage,
-        names: ColumnNames,
-        start: Instant,
-    ) -> Result<(), Error> {
+    fn write_and_publish(&mut self, stage: Stage, start: Instant) -> Result<(), Error> {
         let writes = stage.store_writes();
         let is_empty = writes.is_empty();
         if !is_empty {
@@ -227,7 +217,7 @@ impl Committer {
             "a panic that the test requested"
         );
         if !is_empty {
-            let (rows, touched, removed) = stage.into_rows();
+            let (names, rows, touched, removed) = stage.into_changes();
             let changes = CommitChanges {
                 version: self.store.version(),
                 names,

@@ -94,14 +94,8 @@ pub(crate) fn parse(
         }
     }
     let prepared = PreparedRecords {
-        settings: settings.clone(),
-        outdated: false,
-        committed: false,
         records,
-        patch: None,
-        texts: Vec::new(),
-        max_columns: limits.database_columns,
-        max_passages: limits.passages_per_record,
+        ..PreparedRecords::new(settings, limits)
     };
     Ok((prepared, problems))
 }

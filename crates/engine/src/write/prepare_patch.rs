@@ -36,14 +36,8 @@ pub(crate) fn unapplied_patch(
     limits: &Limits,
 ) -> PreparedRecords {
     PreparedRecords {
-        settings: settings.clone(),
-        outdated: false,
-        committed: false,
-        records: Vec::new(),
-        texts: Vec::new(),
         patch: Some(PreparedPatch { patch, text: None }),
-        max_columns: limits.database_columns,
-        max_passages: limits.passages_per_record,
+        ..PreparedRecords::new(settings, limits)
     }
 }
 

@@ -3,6 +3,7 @@
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::error::Error;
+use crate::limits::Limits;
 use crate::record::{Data, RecordId, RecordRow, ValidationError, Vectors, record_hash};
 use crate::settings::{RecordText, Settings, TextLine};
 use crate::snapshot::Published;
@@ -55,10 +56,16 @@ pub(crate) struct PreparedRecords {
     /// The patch, in place of records.
     pub(crate) patch: Option<PreparedPatch>,
     pub(crate) texts: Vec<RecordText>,
+    pub(crate) limits: RecordLimits,
+}
+
+/// What a commit checks of its records.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordLimits {
     /// The number of distinct column names that the database may have.
-    pub(crate) max_columns: usize,
+    pub(crate) columns: usize,
     /// The number of passages that a record may have.
-    pub(crate) max_passages: usize,
+    pub(crate) passages: usize,
 }
 
 /// A patch, and the text that needs a vector.
@@ -227,6 +234,22 @@ impl Prepared {
 }
 
 impl PreparedRecords {
+    /// Nothing yet, for a database with `settings`.
+    pub(super) fn new(settings: &Settings, limits: &Limits) -> Self {
+        Self {
+            settings: settings.clone(),
+            outdated: false,
+            committed: false,
+            records: Vec::new(),
+            patch: None,
+            texts: Vec::new(),
+            limits: RecordLimits {
+                columns: limits.database_columns,
+                passages: limits.passages_per_record,
+            },
+        }
+    }
+
     /// Makes the texts outdated: a commit fails until they are made again, for a database with `settings`.
     pub(crate) fn mark_outdated(&mut self, settings: &Settings) {
         self.settings.clone_from(settings);

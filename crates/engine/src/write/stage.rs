@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::record::{
-    Data, MAX_RECORD_ID, OwnedValue, RecordId, RecordKey, RecordRow, RecordUuid, UuidMaker, Vectors,
+    Data, MAX_RECORD_ID, OwnedValue, RecordId, RecordKey, RecordRow, RecordUuid, Vectors,
 };
 use crate::snapshot::{NewRow, Published, Times};
 use crate::store::Write;
@@ -14,8 +14,13 @@ use crate::write::prepared::PreparedRecord;
 use crate::write::staged::{Comparison, Context, StagedRecord, StagedRow, StagedWrite};
 use crate::write::upserted::{Status, Upserted};
 
-/// The rows of a stage that enter memory, the rows that were only synced, and the rows to remove.
-pub(crate) type StageRows = (Vec<NewRow>, Vec<(RecordRow, i64)>, Vec<RecordRow>);
+/// The columns after a stage, the rows that enter memory, the rows that were only synced, and the rows to remove.
+pub(crate) type StageChanges = (
+    ColumnNames,
+    Vec<NewRow>,
+    Vec<(RecordRow, i64)>,
+    Vec<RecordRow>,
+);
 
 /// The writes of a group of commits, or of a deletion, before they are made durable.
 #[derive(Debug, Default)]
@@ -32,12 +37,15 @@ pub(crate) struct Stage {
     /// Ids that callers chose for records of the stage. No other record gets them.
     reserved: HashSet<u64>,
     next_id: u64,
+    /// The columns of the database, with those that the records of the stage add.
+    pub(crate) names: ColumnNames,
 }
 
 impl Stage {
-    pub(crate) fn new(next_id: u64) -> Self {
+    pub(crate) fn new(next_id: u64, names: ColumnNames) -> Self {
         Self {
             next_id,
+            names,
             ..Self::default()
         }
     }
@@ -127,13 +135,13 @@ impl Stage {
     }
 
     /// The data of a record that was found, with the earlier writes of the stage applied.
-    pub(super) fn data_of(&self, context: &Context<'_>, names: &ColumnNames, id: RecordId) -> Data {
+    pub(super) fn data_of(&self, context: &Context<'_>, id: RecordId) -> Data {
         match self.records[&id].row {
             StagedRow::Published(row) => context.published.snapshot.data_of(row),
             StagedRow::New(at) => {
                 let cells = self.rows[at].cells.iter();
                 let named =
-                    cells.map(|(column, value)| (names.name(*column).into(), value.clone()));
+                    cells.map(|(column, value)| (self.names.name(*column).into(), value.clone()));
                 Data::new(named.collect())
             }
         }
@@ -184,8 +192,6 @@ impl Stage {
         compared: &Comparison,
         record: &PreparedRecord,
         vectors: Vectors,
-        names: &mut ColumnNames,
-        uuids: &mut UuidMaker,
     ) -> Upserted {
         let new = &record.new;
         let synced = new.synced.unwrap_or(context.now);
@@ -205,7 +211,7 @@ impl Stage {
             }
             Comparison::New => {
                 let id = RecordId(new.id.unwrap_or(self.next_id));
-                let uuid = RecordUuid(new.uuid.unwrap_or_else(|| uuids.make()));
+                let uuid = RecordUuid(new.uuid.unwrap_or_else(|| context.uuids.lock().make()));
                 let created = new.created.unwrap_or(context.now);
                 let changed = new.changed.or(new.created).unwrap_or(context.now);
                 (
@@ -227,7 +233,7 @@ impl Stage {
             .data
             .cells()
             .iter()
-            .map(|(name, value)| (names.insert(name), value.clone()))
+            .map(|(name, value)| (self.names.insert(name), value.clone()))
             .collect();
         let at = self.rows.len();
         let passages = vectors.passages.as_ref();
@@ -303,7 +309,7 @@ impl Stage {
     }
 
     /// What the stage changes in memory.
-    pub(crate) fn into_rows(self) -> StageRows {
+    pub(crate) fn into_changes(self) -> StageChanges {
         let mut is_last = vec![false; self.rows.len()];
         for record in self.records.values() {
             if let StagedRow::New(at) = record.row {
@@ -312,7 +318,7 @@ impl Stage {
         }
         let rows = self.rows.into_iter().zip(is_last);
         let rows = rows.filter_map(|(row, is_last)| is_last.then_some(row));
-        (rows.collect(), self.touched, self.removed)
+        (self.names, rows.collect(), self.touched, self.removed)
     }
 
     /// Enters a published record into `records`; returns whether a record has this id.

@@ -1,10 +1,8 @@
 //! Stages the key of a record that is otherwise unchanged.
 
-use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::json::write_cells;
-use crate::record::{RecordId, UuidMaker, Vectors};
-use crate::settings::Settings;
+use crate::record::{RecordId, Vectors};
 use crate::write::parsing::NewRecord;
 use crate::write::prepared::PreparedRecord;
 use crate::write::stage::Stage;
@@ -19,19 +17,16 @@ use crate::write::upserted::Upserted;
 /// # Errors
 /// As [`Stage::vectors_of`].
 pub(super) fn stage_key(
-    settings: &Settings,
+    stage: &mut Stage,
     context: &Context<'_>,
     (id, record): (RecordId, &PreparedRecord),
-    stage: &mut Stage,
-    names: &mut ColumnNames,
-    uuids: &mut UuidMaker,
 ) -> Result<Upserted, Error> {
-    let data = stage.data_of(context, names, id);
+    let data = stage.data_of(context, id);
     // An older engine may have stored a vector with a record that has no text.
-    let vectors = if settings.has_vector(&data) {
+    let vectors = if context.settings.has_vector(&data) {
         stage.vectors_of(context, id)?
     } else {
-        Vectors::none(settings.dimensions)
+        Vectors::none(context.settings.dimensions)
     };
     let mut json = Vec::new();
     write_cells(&data, &mut json);
@@ -45,5 +40,5 @@ pub(super) fn stage_key(
     };
     let keyed = PreparedRecord::unchanged(new, json, stage.hash_of(id));
     let compared = Comparison::Different(id);
-    Ok(stage.put(context, &compared, &keyed, vectors, names, uuids))
+    Ok(stage.put(context, &compared, &keyed, vectors))
 }

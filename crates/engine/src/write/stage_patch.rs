@@ -1,31 +1,19 @@
 //! Patches, second half: stages a patch of the record as it is at the time of the commit.
 
-use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::json::{write_cells, write_id, write_key};
-use crate::record::{RecordKey, UuidMaker, Vectors};
-use crate::settings::{RecordText, Settings};
+use crate::record::{RecordKey, Vectors};
+use crate::settings::RecordText;
 use crate::write::check_columns::check_columns;
 use crate::write::embedded::TextVectors;
 use crate::write::patch::{Patched, PatchedVector};
-use crate::write::prepared::{PreparedPatch, PreparedRecord};
+use crate::write::prepared::{PreparedPatch, PreparedRecord, RecordLimits};
 use crate::write::stage::Stage;
 use crate::write::staged::{Comparison, Context};
 use crate::write::upserted::Upserted;
 
 /// What a patch did, and the JSON of the record after the patch.
 pub(super) type StagedPatch = (Upserted, Vec<u8>);
-
-/// The database that a patch is staged for.
-pub(super) struct PatchTarget<'a> {
-    pub(super) settings: &'a Settings,
-    /// The number of distinct column names that the database may have.
-    pub(super) max_columns: usize,
-    /// The number of passages that a record may have.
-    pub(super) max_passages: usize,
-    pub(super) names: &'a mut ColumnNames,
-    pub(super) uuids: &'a mut UuidMaker,
-}
 
 /// Applies a patch to the record as the stage has it, so that a patch keeps what other writes have changed since it was
 /// prepared. `embedded` are the texts that were embedded and their vectors.
@@ -36,36 +24,29 @@ pub(super) struct PatchTarget<'a> {
 /// # Errors
 /// [`Error::RecordNotFound`], [`Error::Invalid`].
 pub(super) fn stage_patch(
-    target: PatchTarget<'_>,
-    context: &Context<'_>,
-    prepared: &mut PreparedPatch,
-    (texts, vectors): (&[RecordText], &TextVectors<'_>),
     stage: &mut Stage,
+    context: &Context<'_>,
+    (prepared, limits): (&mut PreparedPatch, &RecordLimits),
+    (texts, vectors): (&[RecordText], &TextVectors<'_>),
 ) -> Result<Option<StagedPatch>, Error> {
-    let PatchTarget {
-        settings,
-        max_columns,
-        max_passages,
-        names,
-        uuids,
-    } = target;
+    let settings = context.settings;
     let patch = &prepared.patch;
     let id = stage.find(context, patch.record);
     let id = id.ok_or_else(|| patch.not_found())?;
-    let stored = stage.data_of(context, names, id);
+    let stored = stage.data_of(context, id);
     let Patched {
         data,
         json,
         is_changed,
         vector,
     } = patch.apply(settings, &stored)?;
-    check_columns(names, &data, max_columns)
+    check_columns(&stage.names, &data, limits.columns)
         .map_err(|problem| Error::invalid_records(vec![problem]))?;
     let vectors = match vector {
         PatchedVector::Stored => None,
         PatchedVector::None => Some(Vectors::none(settings.dimensions)),
         PatchedVector::Text(text) if texts.first() == Some(&text) => {
-            let vectors = vectors.get(0, max_passages)?;
+            let vectors = vectors.get(0, limits.passages)?;
             Some(vectors.map_err(|many| Error::invalid_records(vec![many.problem()]))?)
         }
         PatchedVector::Text(text) => {
@@ -81,7 +62,7 @@ pub(super) fn stage_patch(
         let given = settings.model.is_none().then_some(&vectors.first[..]);
         let record = PreparedRecord::patched(id, data, json, given);
         let compared = Comparison::Different(id);
-        stage.put(context, &compared, &record, vectors, names, uuids)
+        stage.put(context, &compared, &record, vectors)
     } else {
         stage.touch(id, context.now)
     };
@@ -91,7 +72,7 @@ pub(super) fn stage_patch(
     write_key(upserted.key.as_ref().map(RecordKey::as_str), &mut shown);
     shown.extend_from_slice(b",\"data\":");
     // A record that is unchanged keeps what is stored, including columns with null that the patch removes.
-    write_cells(&stage.data_of(context, names, id), &mut shown);
+    write_cells(&stage.data_of(context, id), &mut shown);
     stage.times_of(id).write_member(patch.variant(), &mut shown);
     shown.push(b'}');
     Ok(Some((upserted, shown)))

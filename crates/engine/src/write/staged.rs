@@ -2,8 +2,11 @@
 
 use std::collections::HashMap;
 
+use parking_lot::Mutex;
+
 use crate::error::Error;
-use crate::record::{RecordId, RecordKey, RecordRow, RecordUuid, Vectors};
+use crate::record::{RecordId, RecordKey, RecordRow, RecordUuid, UuidMaker, Vectors};
+use crate::settings::Settings;
 use crate::snapshot::{NewRow, Published, Times};
 use crate::store::{Header, PutKind, Reader, StoredRecord, Write};
 
@@ -112,10 +115,13 @@ impl VectorReader for Reader {
 
 /// What a stage reads to find records.
 pub(crate) struct Context<'a> {
+    pub(crate) settings: &'a Settings,
     pub(crate) published: &'a Published,
     /// Stored hashes, by id, of the records that the commit may change.
     pub(crate) stored: &'a HashMap<u64, Header>,
     pub(crate) vectors: &'a dyn VectorReader,
+    /// Makes the UUIDs of records that come without one.
+    pub(crate) uuids: &'a Mutex<UuidMaker>,
     /// The time of the commit, milliseconds since 1970.
     pub(crate) now: i64,
 }
