@@ -13,13 +13,6 @@ pub struct Prepared {
     pub(crate) inner: Arc<cosift_engine::Prepared>,
 }
 
-impl From<cosift_engine::Prepared> for Prepared {
-    fn from(inner: cosift_engine::Prepared) -> Self {
-        let inner = Arc::new(inner);
-        Self { inner }
-    }
-}
-
 #[napi]
 impl Prepared {
     /// The texts to embed, in the order that `commit` takes their vectors in.
@@ -60,13 +53,6 @@ pub struct Backup {
     pub(crate) inner: Arc<cosift_engine::Backup>,
 }
 
-impl From<cosift_engine::Backup> for Backup {
-    fn from(inner: cosift_engine::Backup) -> Self {
-        let inner = Arc::new(inner);
-        Self { inner }
-    }
-}
-
 #[napi]
 impl Backup {
     /// `[{"id","records","version","position","epochs","model","fingerprint","dimensions","bytes"}]`, JSON.
@@ -86,13 +72,6 @@ impl Backup {
 #[napi]
 pub struct ReembeddingBatch {
     pub(crate) inner: Arc<cosift_engine::ReembeddingBatch>,
-}
-
-impl From<cosift_engine::ReembeddingBatch> for ReembeddingBatch {
-    fn from(inner: cosift_engine::ReembeddingBatch) -> Self {
-        let inner = Arc::new(inner);
-        Self { inner }
-    }
 }
 
 #[napi]
@@ -120,13 +99,6 @@ impl ReembeddingBatch {
 #[napi]
 pub struct Export {
     pub(crate) inner: Arc<cosift_engine::Export>,
-}
-
-impl From<cosift_engine::Export> for Export {
-    fn from(inner: cosift_engine::Export) -> Self {
-        let inner = Arc::new(inner);
-        Self { inner }
-    }
 }
 
 #[napi]
@@ -187,6 +159,19 @@ impl DoctorProgress {
         self.progress.read().1 as f64
     }
 }
+
+macro_rules! handles {
+    ($($name:ident)*) => { $(
+        impl From<cosift_engine::$name> for $name {
+            fn from(inner: cosift_engine::$name) -> Self {
+                let inner = Arc::new(inner);
+                Self { inner }
+            }
+        }
+    )* };
+}
+
+handles! { Prepared Backup ReembeddingBatch Export }
 
 /// The values of columns in a text, as objects of JavaScript.
 pub(crate) fn native_lines(lines: Vec<cosift_engine::TextLine>) -> Vec<NativeTextLine> {

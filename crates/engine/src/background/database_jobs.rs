@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::mpsc::{Receiver, channel};
 
 use parking_lot::Mutex;
 
 use crate::approximate::{Approximation, Upkeep};
-use crate::background::approximate::UpdateIndex;
 use crate::background::index_words::{IndexWords, groups_to_index, has_many_small_groups};
-use crate::background::job::{Job, JobResult, Results, Wake};
+use crate::background::job::{Job, JobResult, Results, SingleStep, Wake};
 use crate::background::lanes::Lane;
 use crate::background::recode::Recode;
-use crate::background::save::Save;
 use crate::background::saved::Saved;
 use crate::background::scheduler::{JobHandle, Scheduler};
 use crate::background::train::Train;
@@ -132,6 +130,7 @@ impl DatabaseJobs {
                 dimensions: coding.dimensions,
                 results: self.results.clone(),
             };
+            let train = SingleStep(move |stop: &AtomicBool| train.run(stop));
             return Some((Lane::Training, Box::new(train)));
         }
         let mut blocks = snapshot.blocks.iter();
@@ -149,13 +148,22 @@ impl DatabaseJobs {
             .0
             .saturating_sub(self.saved.lock().next_row);
         if rows >= SAVE_ROWS.max(records as u32 / 4) {
-            let save = Save {
-                snapshot: shared_snapshot(),
-                stamp: self.stamp(snapshot, store)?,
-                index_files: Arc::clone(&self.index_files),
-                saved: Arc::clone(&self.saved),
-                events: self.events.clone(),
-            };
+            let stamp = self.stamp(snapshot, store)?;
+            let (snapshot, index_files) = (shared_snapshot(), Arc::clone(&self.index_files));
+            let (saved, events) = (Arc::clone(&self.saved), self.events.clone());
+            let save = SingleStep(move |stop: &AtomicBool| {
+                let stopped = || stop.load(Relaxed);
+                if let Err(error) = index_files.save(&snapshot, stamp, &stopped) {
+                    let text = format!("the index files could not be saved: {error}");
+                    events.emit(EventCode::JobFailed, text);
+                    return false;
+                }
+                let progress = !stopped();
+                if progress {
+                    *saved.lock() = Saved::of(&snapshot, stamp);
+                }
+                progress
+            });
             return Some((Lane::Maintenance, Box::new(save)));
         }
         if lexical {
@@ -172,11 +180,12 @@ impl DatabaseJobs {
             Upkeep::Load => Lane::Loading,
             Upkeep::Begin | Upkeep::Add(_) | Upkeep::Save | Upkeep::Remove => Lane::Maintenance,
         };
-        let update = UpdateIndex {
-            approximation,
-            upkeep: Some(upkeep),
-            snapshot: shared_snapshot(),
-        };
+        let (snapshot, mut upkeep) = (shared_snapshot(), Some(upkeep));
+        let update = SingleStep(move |stop: &AtomicBool| {
+            let go_on = || !stop.load(Relaxed);
+            let upkeep = upkeep.take();
+            upkeep.is_some_and(|upkeep| approximation.keep_up(upkeep, &snapshot, &go_on))
+        });
         Some((lane, Box::new(update)))
     }
 

@@ -12,6 +12,16 @@ pub(crate) trait Job: Send {
     fn step(&mut self, stop: &AtomicBool) -> Step;
 }
 
+/// A job of a single step. Returns whether it made progress.
+pub(crate) struct SingleStep<F>(pub(crate) F);
+
+impl<F: FnMut(&AtomicBool) -> bool + Send> Job for SingleStep<F> {
+    fn step(&mut self, stop: &AtomicBool) -> Step {
+        let progress = self.0(stop);
+        Step::Finished { progress }
+    }
+}
+
 /// What remains of a job after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {

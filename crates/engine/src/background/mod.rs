@@ -3,14 +3,12 @@
 //!
 //! One [`Scheduler`] runs the jobs of all databases of an engine. [`DatabaseJobs`] decides which job a database needs.
 
-mod approximate;
 mod check;
 mod database_jobs;
 mod index_words;
 mod job;
 mod lanes;
 mod recode;
-mod save;
 mod saved;
 mod scheduler;
 mod train;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::background::job::{Job, JobResult, Results, Step};
+use crate::background::job::{JobResult, Results};
 use crate::record::q30_to_f32;
 use crate::snapshot::{Basis, Snapshot, VectorBuffer};
 
@@ -22,8 +22,9 @@ pub(crate) struct Train {
     pub(crate) results: Results,
 }
 
-impl Job for Train {
-    fn step(&mut self, stop: &AtomicBool) -> Step {
+impl Train {
+    /// Trains the basis. Returns whether it was not stopped.
+    pub(crate) fn run(&self, stop: &AtomicBool) -> bool {
         let stopped = || stop.load(Relaxed);
         let records = self.snapshot.records();
         let trained = self
@@ -31,17 +32,15 @@ impl Job for Train {
             .map(|sample| Basis::train(self.dimensions, &sample, records, &stopped));
         // A training that was stopped has no result.
         let Some(basis) = trained.filter(|_| !stopped()) else {
-            return Step::Finished { progress: false };
+            return false;
         };
         self.results.send(JobResult::Trained {
             basis: basis.map(Arc::new),
             records,
         });
-        Step::Finished { progress: true }
+        true
     }
-}
 
-impl Train {
     /// Vectors at equal distances in the database, one after the other; `None` when the job was stopped.
     fn sample(&self, stopped: &dyn Fn() -> bool) -> Option<Vec<f32>> {
         let records = self.snapshot.vectors();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::columns::{BLOCK_RECORDS, ColumnNames};
 use crate::error::Error;
 use crate::record::{Passages, RecordId, RecordKey, RecordRow, RecordUuid, Vectors};
-use crate::snapshot::{Block, Coding, IdentityIndex, NewRow, Published, Snapshot, Times};
+use crate::snapshot::{Block, Coding, NewRow, Published, Snapshot, Times};
 use crate::write::parse_data;
 
 /// A record as a store outside of the engine has it. Times are milliseconds since 1970, UTC.
@@ -107,12 +107,7 @@ pub(super) fn snapshot_of(
 /// # Errors
 /// As [`snapshot_of`].
 pub(super) fn published_of(rows: &[ExternalRow]) -> Result<Published, Error> {
-    let snapshot = snapshot_of(rows, ColumnNames::default(), 0)?;
-    let index = IdentityIndex::of(&snapshot);
-    Ok(Published {
-        snapshot: Arc::new(snapshot),
-        index,
-    })
+    snapshot_of(rows, ColumnNames::default(), 0).map(Published::of)
 }
 
 fn new_row(row: &ExternalRow, names: &mut ColumnNames, dimensions: usize) -> Result<NewRow, Error> {

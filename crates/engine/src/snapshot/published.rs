@@ -15,9 +15,14 @@ pub(crate) struct Published {
 
 impl Published {
     pub(crate) fn empty() -> Self {
+        Self::of(Snapshot::empty())
+    }
+
+    /// A snapshot with the index of all its living records.
+    pub(crate) fn of(snapshot: Snapshot) -> Self {
         Self {
-            snapshot: Arc::new(Snapshot::empty()),
-            index: IdentityIndex::default(),
+            index: IdentityIndex::of(&snapshot),
+            snapshot: Arc::new(snapshot),
         }
     }
 }

@@ -8,14 +8,14 @@ use crate::record::{RecordKey, ValidationCode, ValidationError, Vectors};
 use crate::reply::Reply;
 use crate::runtime::give_way;
 use crate::settings::Settings;
-use crate::write::check_columns::check_columns;
+use crate::write::checks::check_columns;
 use crate::write::embedded::{Embedded, TextVectors, TooManyPassages};
 use crate::write::prepared::{LineError, Prepared, PreparedRecord, PreparedRecords, VectorSource};
 use crate::write::stage::Stage;
 use crate::write::stage_key::stage_key;
 use crate::write::stage_patch::stage_patch;
 use crate::write::staged::{Comparison, Context};
-use crate::write::upserted::{Status, Upserted};
+use crate::write::staged::{Status, Upserted};
 
 /// Prepared records with the vectors of their texts.
 pub(crate) struct Commit {

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::record::{RecordId, RecordRow, RecordUuid, UuidMaker};
 use crate::runtime::EventCode;
 use crate::settings::Settings;
-use crate::snapshot::{Coding, IdentityIndex, Published, Snapshot};
+use crate::snapshot::{Coding, Published, Snapshot};
 use crate::store::{Header, SETTINGS, Store};
 use crate::write::Shared;
 use crate::write::commit::{Commit, Committed, stage_commit};
@@ -111,10 +111,7 @@ impl Committer {
                 limit,
             });
         }
-        let published = Published {
-            index: IdentityIndex::of(&snapshot),
-            snapshot: Arc::new(snapshot),
-        };
+        let published = Published::of(snapshot);
         self.shared.published.update(|current| *current = published);
         Ok(true)
     }

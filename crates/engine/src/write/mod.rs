@@ -8,9 +8,7 @@
 //!   `maintenance` (blocks, job results, disk space, retention) and the `load` of a database.
 
 mod block_maintenance;
-mod check_columns;
-mod check_passages;
-mod check_vector;
+mod checks;
 mod command;
 mod commit;
 mod committer;
@@ -33,7 +31,6 @@ mod stage;
 mod stage_key;
 mod stage_patch;
 mod staged;
-mod upserted;
 mod writer;
 mod writer_queue;
 
@@ -54,6 +51,6 @@ pub(crate) use replay::replay;
 pub(crate) use shared::Shared;
 pub(crate) use stage::Stage;
 pub(crate) use staged::{Context, VectorReader};
-pub use upserted::{Status, Upserted};
+pub use staged::{Status, Upserted};
 pub(crate) use writer::Writer;
 pub(crate) use writer_queue::{MAX_WAITING, Refused, WriterQueue, WriterThreads};

@@ -10,8 +10,7 @@ use crate::runtime::give_way;
 use crate::settings::Settings;
 use crate::snapshot::{Published, PublishedCell};
 use crate::store::Reader;
-use crate::write::check_passages::check_passages;
-use crate::write::check_vector::{check_vector, invalid_vector};
+use crate::write::checks::{check_passages, check_vector, invalid_vector};
 use crate::write::parsing::{NewRecord, parse_batch, parse_line};
 use crate::write::prepared::{
     Format, LineError, Prepared, PreparedRecord, PreparedRecords, VectorSource,

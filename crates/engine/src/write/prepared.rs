@@ -7,7 +7,7 @@ use crate::limits::Limits;
 use crate::record::{Data, RecordId, RecordRow, ValidationError, Vectors, record_hash};
 use crate::settings::{RecordText, Settings, TextLine};
 use crate::snapshot::Published;
-use crate::write::check_vector::check_vector;
+use crate::write::checks::check_vector;
 use crate::write::deletion::RecordRef;
 use crate::write::parsing::NewRecord;
 use crate::write::patch::Patch;

@@ -38,10 +38,7 @@ pub(crate) fn replay(
         coding,
         blocks,
         names: (*snapshot.names).clone(),
-        published: Published {
-            index: IdentityIndex::of(&snapshot),
-            snapshot: Arc::new(snapshot),
-        },
+        published: Published::of(snapshot),
         rows: Vec::new(),
         version: reader.version()?,
         tally: Tally::default(),

@@ -11,8 +11,9 @@ use crate::snapshot::{NewRow, Published, Times};
 use crate::store::Write;
 use crate::write::deletion::RecordRef;
 use crate::write::prepared::PreparedRecord;
-use crate::write::staged::{Comparison, Context, StagedRecord, StagedRow, StagedWrite};
-use crate::write::upserted::{Status, Upserted};
+use crate::write::staged::{
+    Comparison, Context, StagedRecord, StagedRow, StagedWrite, Status, Upserted,
+};
 
 /// The columns after a stage, the rows that enter memory, the rows that were only synced, and the rows to remove.
 pub(crate) type StageChanges = (

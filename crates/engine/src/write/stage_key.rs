@@ -6,8 +6,7 @@ use crate::record::{RecordId, Vectors};
 use crate::write::parsing::NewRecord;
 use crate::write::prepared::PreparedRecord;
 use crate::write::stage::Stage;
-use crate::write::staged::{Comparison, Context};
-use crate::write::upserted::Upserted;
+use crate::write::staged::{Comparison, Context, Upserted};
 
 /// Gives the record `id` the key of `record`, whose content is that of the stored record.
 ///

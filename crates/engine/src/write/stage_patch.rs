@@ -4,13 +4,12 @@ use crate::error::Error;
 use crate::json::{write_cells, write_id, write_key};
 use crate::record::{RecordKey, Vectors};
 use crate::settings::RecordText;
-use crate::write::check_columns::check_columns;
+use crate::write::checks::check_columns;
 use crate::write::embedded::TextVectors;
 use crate::write::patch::{Patched, PatchedVector};
 use crate::write::prepared::{PreparedPatch, PreparedRecord, RecordLimits};
 use crate::write::stage::Stage;
-use crate::write::staged::{Comparison, Context};
-use crate::write::upserted::Upserted;
+use crate::write::staged::{Comparison, Context, Upserted};
 
 /// What a patch did, and the JSON of the record after the patch.
 pub(super) type StagedPatch = (Upserted, Vec<u8>);

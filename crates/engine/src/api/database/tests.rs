@@ -126,10 +126,7 @@ fn row_numbers_do_not_run_out() {
     // The state after four billion changed records: with ten more rows, the numbers wrap.
     database.published().update(|published| {
         let snapshot = published.snapshot.renumbered(RecordRow(u32::MAX - 5_010));
-        *published = Published {
-            index: IdentityIndex::of(&snapshot),
-            snapshot: Arc::new(snapshot),
-        };
+        *published = Published::of(snapshot);
     });
     let old = database.snapshot();
     for round in 1..4 {

@@ -1,7 +1,6 @@
 //! A search while it runs: bound to a snapshot, and shared by the scan threads.
 
 mod bind;
-mod cached_results;
 mod counters;
 mod index_use;
 mod match_counts;

@@ -7,11 +7,11 @@ use crate::columns::Mask;
 use crate::error::Error;
 use crate::record::{Hit, IdKey, Position, Score};
 use crate::search::bounds::ScoreBounds;
+use crate::search::caches::SearchKey;
 use crate::search::explain::BoundExplain;
 use crate::search::lexical_signal::LexicalSignal;
 use crate::search::ranking::Ranking;
 use crate::search::request::Search;
-use crate::search::running::cached_results::CachedResults;
 use crate::search::running::counters::Counters;
 use crate::search::running::index_use::IndexUse;
 use crate::search::running::match_counts::MatchCounts;
@@ -42,6 +42,14 @@ pub(crate) struct RunningSearch {
     pub(crate) counters: Counters,
     pub(crate) timing: Timing,
     pub(crate) outcome: Outcome,
+}
+
+/// The key of a search in the caches, and the hits that were found there.
+pub(crate) struct CachedResults {
+    /// `None` for a first page that counts nothing: it takes nothing from the caches and leaves nothing in them.
+    pub(crate) key: Option<SearchKey>,
+    /// The hits, if an earlier scan found them.
+    pub(crate) hits: Option<Vec<Hit>>,
 }
 
 impl RunningSearch {

@@ -1,9 +1,8 @@
 //! The scan threads, and the searches that wait for them.
 
 mod queue;
-mod stats;
 mod threads;
 mod worker;
 
-pub use stats::SearchStats;
+pub use queue::SearchStats;
 pub(crate) use threads::SearchScheduler;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::search::running::{RunningSearch, WaitingSearch};
-use crate::search::scheduler::stats::SearchStats;
 use crate::search::shared_scan::SharedScan;
 
 /// The maximum number of waiting searches. Another search is refused with [`Error::Busy`].
@@ -16,6 +15,17 @@ const MAX_BATCH: usize = 64;
 
 /// Searches of one shared scan that count the facets of many records, because each holds its counts until the scan ends.
 const MAX_COUNTING: usize = 4;
+
+/// The load of the scan threads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SearchStats {
+    /// Searches that wait for a scan.
+    pub waiting: usize,
+    /// Shared scans in progress.
+    pub shared_scans: usize,
+    /// Searches answered since the start.
+    pub answered: u64,
+}
 
 /// The searches that have arrived and are not yet answered.
 #[derive(Default)]

@@ -11,7 +11,7 @@ use crate::search::block_scan::Scratch;
 use crate::search::page::Page;
 use crate::search::request::Search;
 use crate::search::running::WaitingSearch;
-use crate::search::scheduler::stats::SearchStats;
+use crate::search::scheduler::queue::SearchStats;
 use crate::search::scheduler::worker::{Group, Slower};
 use crate::search::searchable::Searchable;
 use crate::snapshot::EXPENSIVE_NS;

@@ -14,8 +14,7 @@ use crate::search::answer::answer;
 use crate::search::block_scan::Scratch;
 use crate::search::graph_search::rank_from_index;
 use crate::search::running::{RunningSearch, Scope, WaitingSearch};
-use crate::search::scheduler::queue::{Queue, Step};
-use crate::search::scheduler::stats::SearchStats;
+use crate::search::scheduler::queue::{Queue, SearchStats, Step};
 use crate::search::shared_scan::SharedScan;
 
 /// The threads that take steps from one queue.

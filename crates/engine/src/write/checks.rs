@@ -1,0 +1,145 @@
+//! The checks of a record that depend on its database.
+
+use crate::columns::ColumnNames;
+use crate::error::Error;
+use crate::record::{Data, OwnedValue, ValidationCode, ValidationError, Vectors, to_unit_q30};
+use crate::settings::Settings;
+use crate::write::parsing::{GivenPassage, NewRecord};
+
+pub(super) fn invalid_vector(detail: impl Into<String>) -> ValidationError {
+    ValidationError {
+        pointer: "/vector".into(),
+        code: ValidationCode::InvalidVector,
+        detail: detail.into(),
+    }
+}
+
+/// Checks that a record comes with a vector if the database has no model, and with a vector of the model or none if it
+/// has one. `given` is the number of values of the vector.
+///
+/// # Errors
+/// A validation error at `/vector` or `/embedded_by`.
+pub(crate) fn check_vector(
+    settings: &Settings,
+    given: Option<usize>,
+    embedded_by: Option<&str>,
+) -> Result<(), ValidationError> {
+    if given.is_none() && embedded_by.is_some() {
+        return Err(ValidationError {
+            pointer: "/embedded_by".into(),
+            ..invalid_vector("says what made the vector, and the record has no vector")
+        });
+    }
+    if let (Some(model), Some(_)) = (&settings.model, given) {
+        let fingerprint = settings.fingerprint.as_deref().unwrap_or_default();
+        match embedded_by {
+            Some(by) if by == fingerprint => {}
+            Some(_) => {
+                return Err(ValidationError {
+                    pointer: "/embedded_by".into(),
+                    ..invalid_vector(format!(
+                        "the vector comes from another model than {model} of this database, whose fingerprint is \
+                         {fingerprint}: leave the vector out"
+                    ))
+                });
+            }
+            None => {
+                return Err(invalid_vector(format!(
+                    "this database embeds its records with model {model}: leave the vector out, or give \
+                     \"embedded_by\": \"{fingerprint}\" with a vector that the model made"
+                )));
+            }
+        }
+    }
+    match given {
+        None if settings.model.is_none() => Err(invalid_vector(format!(
+            "this database has no model: give {} numbers",
+            settings.dimensions
+        ))),
+        Some(got) if got != settings.dimensions => {
+            let error = Error::Dimensions {
+                expected: settings.dimensions,
+                got,
+            };
+            Err(ValidationError {
+                code: ValidationCode::InvalidDimensions,
+                ..invalid_vector(error.to_string())
+            })
+        }
+        None | Some(_) => Ok(()),
+    }
+}
+
+/// Checks the passages of a record, which come from an export, and returns their vectors as unit vectors.
+///
+/// # Errors
+/// A validation error with a pointer that begins with `/passages` or `/embedded_by`.
+pub(super) fn check_passages(
+    settings: &Settings,
+    record: &NewRecord,
+    passages: Vec<GivenPassage>,
+    max: usize,
+) -> Result<Vectors, ValidationError> {
+    let refused = |code, detail: String| ValidationError::new(code, detail).within("passages");
+    if record.vector.is_some() {
+        let detail = "a record has either a vector or passages";
+        return Err(refused(ValidationCode::InvalidVector, detail.into()));
+    }
+    if settings.model.is_none() {
+        let detail = "this database has no model: give a vector";
+        return Err(refused(ValidationCode::InvalidVector, detail.into()));
+    }
+    if passages.is_empty() {
+        let detail = "must have at least one passage";
+        return Err(refused(ValidationCode::InvalidValue, detail.into()));
+    }
+    if passages.len() > max {
+        let detail = format!(
+            "there are {} passages, at most {max} are allowed (passages_per_record)",
+            passages.len()
+        );
+        return Err(refused(ValidationCode::TooManyPassages, detail));
+    }
+    let mut units = Vec::with_capacity(passages.len());
+    for (at, GivenPassage { place, vector }) in passages.into_iter().enumerate() {
+        let within = |problem: ValidationError| match problem.pointer.as_str() {
+            "/embedded_by" => problem,
+            _ => problem.within(at).within("passages"),
+        };
+        check_vector(settings, Some(vector.len()), record.embedded_by.as_deref())
+            .map_err(within)?;
+        let length = match record.data.get(&place.column) {
+            Some(OwnedValue::Text(text)) => text.encode_utf16().count(),
+            Some(OwnedValue::Number(_) | OwnedValue::Boolean(_)) => usize::MAX,
+            Some(OwnedValue::Null) | None => 0,
+        };
+        if place.start >= place.end || place.end as usize > length {
+            let detail = "must be a range of characters of a column of the record";
+            let problem = ValidationError::new(ValidationCode::InvalidValue, detail);
+            return Err(within(problem));
+        }
+        let unit = to_unit_q30(&vector);
+        let unit = unit.map_err(|error| within(invalid_vector(error.to_string())))?;
+        units.push((place, unit));
+    }
+    Ok(Vectors::of_passages(settings.dimensions, units.into_iter()))
+}
+
+/// Checks that a database with the columns `names` has at most `max` columns with those of `data`.
+///
+/// # Errors
+/// A validation error at the first column that is too many.
+pub(super) fn check_columns(
+    names: &ColumnNames,
+    data: &Data,
+    max: usize,
+) -> Result<(), ValidationError> {
+    let given = data.cells().iter().map(|(name, _)| &**name);
+    let Some(name) = names.beyond(max, given) else {
+        return Ok(());
+    };
+    let detail = format!("the database has {max} columns and can have no more");
+    Err(ValidationError::new(ValidationCode::TooManyColumns, detail)
+        .within(name)
+        .within("data"))
+}
