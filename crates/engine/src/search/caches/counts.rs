@@ -3,12 +3,9 @@
 //! Totals and facets are the same on every page of a snapshot, and counting them visits every match. So they are counted
 //! once.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
-use crate::search::caches::source::{SearchKey, Source};
+use crate::search::caches::source::{Entries, SearchKey};
 use crate::snapshot::Snapshot;
 
 /// Bytes of all cached facets.
@@ -26,49 +23,26 @@ pub(crate) struct Counted {
     pub(crate) facets: Vec<u8>,
 }
 
-/// The cached counts of a database, newest last.
+/// The cached counts of a database.
 #[derive(Default)]
-pub(crate) struct CountCache {
-    entries: Mutex<VecDeque<Entry>>,
-}
-
-struct Entry {
-    source: Source,
-    counted: Arc<Counted>,
-}
-
-impl Entry {
-    fn bytes(&self) -> usize {
-        self.counted.facets.len() + OVERHEAD
-    }
-}
+pub(crate) struct CountCache(Entries<Arc<Counted>>);
 
 impl CountCache {
     /// The counts of a search of a snapshot, if they are cached.
     pub(crate) fn get(&self, search: &SearchKey, snapshot: &Arc<Snapshot>) -> Option<Arc<Counted>> {
-        let mut entries = self.entries.lock();
-        entries.retain(|entry| entry.source.is_alive());
-        entries
-            .iter()
-            .find(|entry| entry.source.is(search, snapshot))
-            .map(|entry| Arc::clone(&entry.counted))
+        let found = |counted: &Arc<Counted>| Some(Arc::clone(counted));
+        self.0.find(search, snapshot, found)
     }
 
-    /// Adds the counts of a search. The oldest entries leave when all together are too large.
+    /// Adds the counts of a search.
     pub(crate) fn insert(
         &self,
         search: SearchKey,
         snapshot: &Arc<Snapshot>,
         counted: &Arc<Counted>,
     ) {
-        let mut entries = self.entries.lock();
-        entries.push_back(Entry {
-            source: Source::new(search, snapshot),
-            counted: Arc::clone(counted),
-        });
-        let mut bytes: usize = entries.iter().map(Entry::bytes).sum();
-        while bytes > MAX_BYTES {
-            bytes -= entries.pop_front().map_or(bytes, |entry| entry.bytes());
-        }
+        let bytes = |counted: &Arc<Counted>| counted.facets.len() + OVERHEAD;
+        let source = (search, snapshot);
+        self.0.insert(source, Arc::clone(counted), MAX_BYTES, bytes);
     }
 }

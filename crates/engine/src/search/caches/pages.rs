@@ -3,12 +3,9 @@
 //! Every page costs a scan, however deep it is, and one scan can find many pages. So the next pages are taken from the
 //! records that an earlier scan found, as long as the snapshot is the same.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
-use crate::search::caches::source::{SearchKey, Source};
+use crate::search::caches::source::{Entries, SearchKey};
 use crate::snapshot::Snapshot;
 
 /// Each scan finds this many times the records of the scan before, in addition to its page. The first scan finds its
@@ -21,14 +18,11 @@ const MAX_AHEAD: usize = 16_384;
 /// Records of all entries together.
 const MAX_RECORDS: usize = 262_144;
 
-/// The cached records of a database's searches or listings, newest last. `A` is where a page begins, `T` a record.
-pub(crate) struct PageCache<A, T> {
-    entries: Mutex<VecDeque<Entry<A, T>>>,
-}
+/// The cached records of a database's searches or listings. `A` is where a page begins, `T` a record.
+pub(crate) struct PageCache<A, T>(Entries<Found<A, T>>);
 
 /// The records of one scan.
-struct Entry<A, T> {
-    source: Source,
+struct Found<A, T> {
     /// The records come strictly after this cursor.
     after: A,
     records: Arc<[T]>,
@@ -54,31 +48,28 @@ impl<A: Copy + PartialEq, T: Copy> PageCache<A, T> {
         count: usize,
         first: impl Fn(&[T]) -> Option<usize>,
     ) -> CachedPage<T> {
-        let mut entries = self.entries.lock();
-        entries.retain(|entry| entry.source.is_alive());
         let mut ahead = 0;
         // The page after the last one is most often among the records of the last scan.
-        for entry in entries
-            .iter()
-            .rev()
-            .filter(|entry| entry.source.is(search, snapshot))
-        {
-            let start = if entry.after == after {
+        let found = self.0.find(search, snapshot, |found| {
+            let start = if found.after == after {
                 Some(0)
             } else {
-                first(&entry.records)
+                first(&found.records)
             };
-            let Some(start) = start else { continue };
-            let rest = &entry.records[start..];
-            if rest.len() >= count || entry.complete {
-                return CachedPage::Found(rest[..count.min(rest.len())].to_vec());
+            let rest = &found.records[start?..];
+            if rest.len() >= count || found.complete {
+                return Some(rest[..count.min(rest.len())].to_vec());
             }
-            ahead = ahead.max(entry.records.len() * GROWTH);
+            ahead = ahead.max(found.records.len() * GROWTH);
+            None
+        });
+        match found {
+            Some(page) => CachedPage::Found(page),
+            None => CachedPage::Scan(ahead.min(MAX_AHEAD) + count),
         }
-        CachedPage::Scan(ahead.min(MAX_AHEAD) + count)
     }
 
-    /// Adds the records of a scan for `size` records. The oldest entries leave when all together are too large.
+    /// Adds the records of a scan for `size` records.
     pub(crate) fn insert(
         &self,
         search: SearchKey,
@@ -87,25 +78,20 @@ impl<A: Copy + PartialEq, T: Copy> PageCache<A, T> {
         records: &[T],
         size: usize,
     ) {
-        let mut entries = self.entries.lock();
-        entries.push_back(Entry {
-            source: Source::new(search, snapshot),
+        let found = Found {
             after,
             records: records.into(),
             complete: records.len() < size,
-        });
-        let mut sum: usize = entries.iter().map(|entry| entry.records.len()).sum();
-        while sum > MAX_RECORDS {
-            sum -= entries.pop_front().map_or(0, |entry| entry.records.len());
-        }
+        };
+        let records = |found: &Found<A, T>| found.records.len();
+        self.0
+            .insert((search, snapshot), found, MAX_RECORDS, records);
     }
 }
 
 impl<A, T> Default for PageCache<A, T> {
     fn default() -> Self {
-        Self {
-            entries: Mutex::default(),
-        }
+        Self(Entries::default())
     }
 }
 

@@ -1,6 +1,9 @@
-//! The search and the snapshot that a cache entry comes from.
+//! The entries of a cache, by the search and the snapshot that they come from.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
 
 use crate::record::content_hash;
 use crate::search::request::Search;
@@ -18,27 +21,47 @@ pub(crate) fn search_key(search: &Search, vector: &[i32]) -> SearchKey {
     content_hash(&[&search.common.request_hash, &vector])
 }
 
-/// A search of a snapshot. It does not keep the snapshot alive.
-pub(crate) struct Source {
-    search: SearchKey,
-    snapshot: Weak<Snapshot>,
+/// What was found for searches of snapshots, newest last. It does not keep the snapshots alive.
+pub(crate) struct Entries<T>(Mutex<VecDeque<(Source, T)>>);
+
+/// A search of a snapshot.
+type Source = (SearchKey, Weak<Snapshot>);
+
+impl<T> Default for Entries<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
 }
 
-impl Source {
-    pub(crate) fn new(search: SearchKey, snapshot: &Arc<Snapshot>) -> Self {
-        Self {
-            search,
-            snapshot: Arc::downgrade(snapshot),
+impl<T> Entries<T> {
+    /// What `look` finds in an entry of a search of a snapshot, the newest entry first.
+    pub(crate) fn find<F>(
+        &self,
+        search: &SearchKey,
+        snapshot: &Arc<Snapshot>,
+        look: impl FnMut(&T) -> Option<F>,
+    ) -> Option<F> {
+        let mut entries = self.0.lock();
+        entries.retain(|((_, snapshot), _)| snapshot.strong_count() > 0);
+        let is_snapshot = |of: &Weak<Snapshot>| std::ptr::eq(of.as_ptr(), Arc::as_ptr(snapshot));
+        let of_search = entries.iter().rev();
+        let of_search = of_search.filter(|((of, from), _)| of == search && is_snapshot(from));
+        of_search.map(|(_, entry)| entry).find_map(look)
+    }
+
+    /// Adds an entry. The oldest entries leave when the sizes of all together are more than `max`.
+    pub(crate) fn insert(
+        &self,
+        (search, snapshot): (SearchKey, &Arc<Snapshot>),
+        entry: T,
+        max: usize,
+        size: impl Fn(&T) -> usize,
+    ) {
+        let mut entries = self.0.lock();
+        entries.push_back(((search, Arc::downgrade(snapshot)), entry));
+        let mut sum: usize = entries.iter().map(|(_, entry)| size(entry)).sum();
+        while sum > max {
+            sum -= entries.pop_front().map_or(sum, |(_, entry)| size(&entry));
         }
-    }
-
-    /// Whether the snapshot is still in use.
-    pub(crate) fn is_alive(&self) -> bool {
-        self.snapshot.strong_count() > 0
-    }
-
-    /// Whether the entry comes from this search of this snapshot.
-    pub(crate) fn is(&self, search: &SearchKey, snapshot: &Arc<Snapshot>) -> bool {
-        self.search == *search && std::ptr::eq(self.snapshot.as_ptr(), Arc::as_ptr(snapshot))
     }
 }
