@@ -79,7 +79,7 @@ impl Catalog {
 
     /// The ids of all databases, also of those that cannot be served.
     pub(crate) fn ids(&self) -> Vec<String> {
-        self.slots.read().keys().cloned().collect()
+        self.ids_of(|_| true)
     }
 
     /// The databases in memory, by id.
@@ -107,14 +107,7 @@ impl Catalog {
     /// # Errors
     /// [`Error::Closed`] when the catalog is closed meanwhile.
     pub(crate) fn load_all(&self) -> Result<(), Error> {
-        let waiting: Vec<String> = {
-            let slots = self.slots.read();
-            let loading = slots
-                .iter()
-                .filter(|(_, slot)| matches!(slot, Slot::Loading { .. }));
-            loading.map(|(id, _)| id.clone()).collect()
-        };
-        for id in waiting {
+        for id in self.ids_of(|slot| matches!(slot, Slot::Loading { .. })) {
             let progress = |records: usize| {
                 if let Some(slot) = self.slots.write().get_mut(&id) {
                     *slot = Slot::Loading { records };
@@ -279,12 +272,7 @@ impl Catalog {
 
     /// Opens the databases that wait for it.
     pub(crate) fn open_waiting(&self) {
-        let waiting: Vec<String> = {
-            let slots = self.slots.read();
-            let waiting = slots.iter().filter(|(_, slot)| slot.waits());
-            waiting.map(|(id, _)| id.clone()).collect()
-        };
-        for id in waiting {
+        for id in self.ids_of(Slot::waits) {
             // A database that is dropped meanwhile is not opened.
             let _files = self.lock_files();
             let waits = self.slots.read().get(&id).is_some_and(Slot::waits);
@@ -300,6 +288,12 @@ impl Catalog {
             };
             self.slots.write().insert(id, slot);
         }
+    }
+
+    fn ids_of(&self, wanted: impl Fn(&Slot) -> bool) -> Vec<String> {
+        let slots = self.slots.read();
+        let found = slots.iter().filter(|(_, slot)| wanted(slot));
+        found.map(|(id, _)| id.clone()).collect()
     }
 
     /// Whether a database waits to be opened.

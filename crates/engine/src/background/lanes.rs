@@ -17,6 +17,16 @@ pub(crate) enum Lane {
     Loading,
 }
 
+impl Lane {
+    /// All lanes, each at the place of its queue.
+    const ALL: [Self; 4] = [
+        Self::Training,
+        Self::Maintenance,
+        Self::Check,
+        Self::Loading,
+    ];
+}
+
 /// The longest pause between two steps of a check, so that checks finish on a disk that stalls.
 const MAX_PAUSE: Duration = Duration::from_millis(100);
 
@@ -45,16 +55,13 @@ pub(crate) enum Next<T, C> {
 
 impl<T, C> Lanes<T, C> {
     pub(crate) fn new() -> Self {
-        let queue = || Queue {
+        let queues = Lane::ALL.map(|_| Queue {
             waiting: VecDeque::new(),
             running: None,
             not_before: None,
             last_step: 0,
-        };
-        Self {
-            queues: [queue(), queue(), queue(), queue()],
-            steps: 0,
-        }
+        });
+        Self { queues, steps: 0 }
     }
 
     /// Appends a task to a lane.
@@ -74,34 +81,20 @@ impl<T, C> Lanes<T, C> {
 
     /// Takes the task that runs next: the first of the lane that has not been served for longest.
     pub(crate) fn next(&mut self, now: Instant) -> Next<T, C> {
-        let ready = [
-            Lane::Training,
-            Lane::Maintenance,
-            Lane::Check,
-            Lane::Loading,
-        ]
-        .into_iter()
-        .filter(|&lane| {
-            let queue = &self.queues[lane as usize];
-            queue.running.is_none() && !queue.waiting.is_empty()
-        });
-        let (due, paused): (Vec<Lane>, Vec<Lane>) =
-            ready.partition(|&lane| self.queues[lane as usize].not_before <= Some(now));
-        let first = due
-            .into_iter()
-            .min_by_key(|&lane| self.queues[lane as usize].last_step);
-        if let Some(lane) = first {
-            let queue = &mut self.queues[lane as usize];
-            if let Some((id, task)) = queue.waiting.pop_front() {
-                self.steps += 1;
-                queue.last_step = self.steps;
-                queue.running = Some(Arc::clone(&id));
-                return Next::Run(lane, id, task);
-            }
+        let ready = self.queues.iter_mut().zip(Lane::ALL);
+        let ready = ready.filter(|(queue, _)| queue.running.is_none() && !queue.waiting.is_empty());
+        let (due, paused): (Vec<_>, Vec<_>) =
+            ready.partition(|(queue, _)| queue.not_before <= Some(now));
+        let first = due.into_iter().min_by_key(|(queue, _)| queue.last_step);
+        if let Some((queue, lane)) = first
+            && let Some((id, task)) = queue.waiting.pop_front()
+        {
+            self.steps += 1;
+            queue.last_step = self.steps;
+            queue.running = Some(Arc::clone(&id));
+            return Next::Run(lane, id, task);
         }
-        let times = paused
-            .into_iter()
-            .filter_map(|lane| self.queues[lane as usize].not_before);
+        let times = paused.into_iter().filter_map(|(queue, _)| queue.not_before);
         Next::Wait(times.min())
     }
 

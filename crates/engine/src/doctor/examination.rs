@@ -35,7 +35,7 @@ const ATTEMPTS: usize = 100;
 pub(crate) fn examine(patient: &Patient) -> Result<Value, Error> {
     let mut examination = Examination {
         patient,
-        report: Report::default(),
+        report: Report::new(&patient.id),
         settings: None,
         identity: None,
         sample: Sample::default(),
@@ -46,7 +46,7 @@ pub(crate) fn examine(patient: &Patient) -> Result<Value, Error> {
     }
     let settings = examination.settings.as_ref();
     Ok(json!({
-        "checks": examination.report.to_json(&patient.id),
+        "checks": examination.report.lines,
         "settings": settings.map(Settings::to_json),
         "identity": examination.identity,
         "sample": examination.sample.to_json(),
@@ -55,7 +55,7 @@ pub(crate) fn examine(patient: &Patient) -> Result<Value, Error> {
 
 struct Examination<'a> {
     patient: &'a Patient,
-    report: Report,
+    report: Report<'a>,
     settings: Option<Settings>,
     /// The id of the store and the epoch of its feed, in hexadecimal.
     identity: Option<String>,
@@ -66,10 +66,8 @@ impl Examination<'_> {
     fn run(&mut self) -> Result<(), Error> {
         let path = store_path(&self.patient.directory);
         if !self.patient.disk.exists(&path).unwrap_or(true) {
-            let mut findings = Findings::default();
-            findings.add(StoreError::FileMissing { path }.to_string());
-            self.report
-                .check("structure", findings, "", advice::RESTORE);
+            let problem = StoreError::FileMissing { path }.to_string();
+            self.report.problem("structure", problem, advice::RESTORE);
             return Ok(());
         }
         let (mut inspection, memory) = match self.open() {
@@ -85,10 +83,8 @@ impl Examination<'_> {
                 return Err(error.into());
             }
             Err(error) => {
-                let mut findings = Findings::default();
-                findings.add(error.to_string());
                 self.report
-                    .check("structure", findings, "", advice::RESTORE);
+                    .problem("structure", error.to_string(), advice::RESTORE);
                 return Ok(());
             }
         };
@@ -107,9 +103,8 @@ impl Examination<'_> {
                     || matches!(error, StoreError::Sqlite { .. })
                         && !error.is_for_want_of_resources() =>
             {
-                let mut findings = Findings::default();
-                findings.add(format!("the records cannot be read completely: {error}"));
-                self.report.check("records", findings, "", advice::RESTORE);
+                let problem = format!("the records cannot be read completely: {error}");
+                self.report.problem("records", problem, advice::RESTORE);
                 Ok(())
             }
             checked => checked,

@@ -4,95 +4,62 @@ use serde_json::{Value, json};
 
 use crate::store::{Findings, Problem};
 
-/// How a check ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Status {
-    Ok,
-    Problem,
-    Repaired,
-}
-
-/// The outcome of one check.
+/// The lines of a report, JSON, in the order of the checks.
 #[derive(Debug)]
-struct Line {
-    check: &'static str,
-    status: Status,
-    detail: String,
-    problems: Vec<Problem>,
-    advice: Option<&'static str>,
+pub(super) struct Report<'a> {
+    /// The id in each line.
+    database: &'a str,
+    pub(super) lines: Vec<Value>,
 }
 
-/// The lines of a report, in the order of the checks.
-#[derive(Debug, Default)]
-pub(super) struct Report {
-    lines: Vec<Line>,
-}
+impl<'a> Report<'a> {
+    pub(super) fn new(database: &'a str) -> Self {
+        let lines = Vec::new();
+        Self { database, lines }
+    }
 
-impl Report {
     /// Adds a check that found nothing; `detail` says what was checked.
-    pub(super) fn ok(&mut self, check: &'static str, detail: impl Into<String>) {
-        self.lines.push(Line {
-            check,
-            status: Status::Ok,
-            detail: detail.into(),
-            problems: Vec::new(),
-            advice: None,
-        });
+    pub(super) fn ok(&mut self, check: &str, detail: impl Into<String>) {
+        self.add(check, "ok", detail.into());
     }
 
     /// Adds the outcome of a check: `detail` if it found nothing, else the problems with `advice`.
     pub(super) fn check(
         &mut self,
-        check: &'static str,
+        check: &str,
         findings: Findings,
         detail: impl Into<String>,
-        advice: &'static str,
+        advice: &str,
     ) {
         if findings.is_empty() {
             return self.ok(check, detail);
         }
-        self.lines.push(Line {
-            check,
-            status: Status::Problem,
-            detail: summary(&findings.problems),
-            problems: findings.problems,
-            advice: Some(advice),
-        });
+        let line = self.add(check, "problem", summary(&findings.problems));
+        line["problems"] = findings.problems.iter().map(problem).collect();
+        line["advice"] = advice.into();
+    }
+
+    /// Adds a check whose problem is not that of a record.
+    pub(super) fn problem(&mut self, check: &str, problem: String, advice: &str) {
+        let mut findings = Findings::default();
+        findings.add(problem);
+        self.check(check, findings, "", advice);
     }
 
     /// Adds a check whose problems were repaired; `repair` says how.
-    pub(super) fn repaired(&mut self, check: &'static str, findings: Findings, repair: &str) {
-        self.lines.push(Line {
-            check,
-            status: Status::Repaired,
-            detail: format!("{}; {repair}", summary(&findings.problems)),
-            problems: findings.problems,
-            advice: None,
-        });
+    pub(super) fn repaired(&mut self, check: &str, findings: Findings, repair: &str) {
+        let detail = format!("{}; {repair}", summary(&findings.problems));
+        let line = self.add(check, "repaired", detail);
+        line["problems"] = findings.problems.iter().map(problem).collect();
     }
 
-    /// The lines as JSON. `database` is the id in each of them.
-    pub(super) fn to_json(&self, database: &str) -> Value {
-        let line = |line: &Line| {
-            let mut value = json!({
-                "check": line.check,
-                "database": database,
-                "status": match line.status {
-                    Status::Ok => "ok",
-                    Status::Problem => "problem",
-                    Status::Repaired => "repaired",
-                },
-                "detail": line.detail,
-            });
-            if line.status != Status::Ok {
-                value["problems"] = line.problems.iter().map(problem).collect();
-            }
-            if let Some(advice) = line.advice {
-                value["advice"] = advice.into();
-            }
-            value
-        };
-        self.lines.iter().map(line).collect()
+    fn add(&mut self, check: &str, status: &str, detail: String) -> &mut Value {
+        let database = self.database;
+        self.lines.push(json!({
+            "check": check, "database": database, "status": status, "detail": detail,
+        }));
+        let last = self.lines.len() - 1;
+        &mut self.lines[last]
     }
 }
 
