@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use cosift_engine::{
-    Embedded, Error, ExternalIndexUse, ExternalPage, ExternalRow, ExternalSelection, RecordUuid,
+    Embedded, Error, ExternalIndexUse, ExternalPage, ExternalRow, ExternalSelection, Header,
+    RecordUuid,
 };
 use napi::bindgen_prelude::{Float32Array, Uint8Array, Uint32Array};
 use napi_derive::napi;
@@ -42,14 +43,19 @@ impl TryFrom<NativeRow> for ExternalRow {
             .hash
             .map_or(Ok([0; 16]), |hash| hash.as_ref().try_into());
         Ok(Self {
-            id: row.id as u64,
-            uuid: RecordUuid::parse(&row.uuid).ok_or_else(|| damaged("UUID"))?,
+            header: Header {
+                id: row.id as u64,
+                uuid: RecordUuid::parse(&row.uuid)
+                    .ok_or_else(|| damaged("UUID"))?
+                    .0,
+                hash: hash.map_err(|_| damaged("hash"))?,
+                created: row.created as i64,
+                changed: row.changed as i64,
+                synced: row.synced as i64,
+                version: 0,
+            },
             key: row.key,
             data: row.data.into_bytes(),
-            hash: hash.map_err(|_| damaged("hash"))?,
-            created: row.created as i64,
-            changed: row.changed as i64,
-            synced: row.synced as i64,
             vector: row
                 .vector
                 .map_or(Ok(Vec::new()), |bytes| components(&bytes))?,

@@ -147,8 +147,8 @@ impl NativeWrites {
                 ExternalChange::Put(put) => {
                     changes.push(&**put);
                     // The record is stored with its newest time.
-                    touches.remove(&put.row.id);
-                    puts.insert(put.row.id, put);
+                    touches.remove(&put.row.header.id);
+                    puts.insert(put.row.header.id, put);
                 }
                 ExternalChange::Touch { id, synced } => {
                     touches.insert(*id, *synced);
@@ -174,20 +174,23 @@ impl NativeWrites {
 
 impl NativePuts {
     fn new(puts: &[&ExternalPut], vector_type: u32) -> Self {
-        let vectors: Vec<_> = puts.iter().map(|put| (put.row.id, &put.vectors)).collect();
+        let vectors: Vec<_> = puts
+            .iter()
+            .map(|put| (put.row.header.id, &put.vectors))
+            .collect();
         Self {
             count: puts.len() as u32,
-            ids: integers(puts, |put| put.row.id.cast_signed()),
-            uuids: array(Array::uuids(), puts, |put| Some(&put.row.uuid.0)),
+            ids: integers(puts, |put| put.row.header.id.cast_signed()),
+            uuids: array(Array::uuids(), puts, |put| Some(&put.row.header.uuid)),
             keys: array(Array::bytes(), puts, |put| key_bytes(put)),
             data: array(Array::texts(), puts, |put| Some(&put.row.data)),
             cells: filled(Array::json(), puts, |array, put| {
                 array.push_json(&put.row.data)
             }),
-            hashes: array(Array::bytes(), puts, |put| Some(&put.row.hash)),
-            created: integers(puts, |put| put.row.created),
-            changed: integers(puts, |put| put.row.changed),
-            synced: integers(puts, |put| put.row.synced),
+            hashes: array(Array::bytes(), puts, |put| Some(&put.row.header.hash)),
+            created: integers(puts, |put| put.row.header.created),
+            changed: integers(puts, |put| put.row.header.changed),
+            synced: integers(puts, |put| put.row.header.synced),
             vectors: NativeVectors::new(&vectors, vector_type),
         }
     }
@@ -249,10 +252,10 @@ impl NativeChanges {
             kinds: filled(Array::small_integers(), puts, |array, put| {
                 array.push(Some(&i16::from(!put.created).to_be_bytes()));
             }),
-            ids: integers(puts, |put| put.row.id.cast_signed()),
-            uuids: array(Array::uuids(), puts, |put| Some(&put.row.uuid.0)),
+            ids: integers(puts, |put| put.row.header.id.cast_signed()),
+            uuids: array(Array::uuids(), puts, |put| Some(&put.row.header.uuid)),
             keys: array(Array::bytes(), puts, |put| key_bytes(put)),
-            at: integers(puts, |put| put.row.changed),
+            at: integers(puts, |put| put.row.header.changed),
             before: array(Array::texts(), puts, |put| put.before.as_deref()),
         }
     }

@@ -12,7 +12,7 @@ use crate::background::lanes::Lane;
 use crate::background::scheduler::{JobHandle, Scheduler};
 use crate::runtime::DatabaseEvents;
 use crate::snapshot::{PublishedCell, Snapshot};
-use crate::store::{Check, Found, Header, Reader, StoreError, Tally};
+use crate::store::{Check, Found, Reader, StoreError, Tally};
 
 /// Blocks of a step that compares the records in memory.
 const STEP_BLOCKS: usize = 8;
@@ -156,12 +156,7 @@ impl Phase {
                 let end = blocks.len().min(next + STEP_BLOCKS);
                 for block in &blocks[next..end] {
                     for slot in block.alive.iter() {
-                        let times = block.times(slot);
-                        sum.add(&Header::of_memory(
-                            block.id(slot).0,
-                            block.uuid(slot).0,
-                            [times.created, times.changed, times.synced],
-                        ));
+                        sum.add(&block.header(slot));
                     }
                 }
                 if end < blocks.len() {

@@ -46,15 +46,8 @@ impl Memory {
         };
         self.compared += 1;
         let (block, slot) = self.snapshot.at(row);
-        let times = block.times(slot);
-        let same = block.uuid(slot).0 == record.header.uuid
+        let same = block.header(slot) == record.header.in_memory()
             && block.key(slot) == record.key
-            && [times.created, times.changed, times.synced]
-                == [
-                    record.header.created,
-                    record.header.changed,
-                    record.header.synced,
-                ]
             && self.has_cells(row, data);
         if !same {
             findings.add_record(

@@ -4,29 +4,20 @@ use std::sync::Arc;
 
 use crate::columns::{BLOCK_RECORDS, ColumnNames};
 use crate::error::Error;
-use crate::record::{Passages, RecordId, RecordKey, RecordRow, RecordUuid, Vectors};
-use crate::snapshot::{Block, Coding, NewRow, Published, Snapshot, Times};
+use crate::record::{Passages, RecordRow, Vectors};
+use crate::snapshot::{Block, Coding, NewRow, Published, Snapshot};
+use crate::store::Header;
 use crate::write::parse_data;
 
-/// A record as a store outside of the engine has it. Times are milliseconds since 1970, UTC.
+/// A record as a store outside of the engine has it.
 #[derive(Clone, Debug)]
 pub struct ExternalRow {
-    /// The integer id.
-    pub id: u64,
-    /// The UUID.
-    pub uuid: RecordUuid,
+    /// Its header. Only writes need the hash.
+    pub header: Header,
     /// The key, if the record has one.
     pub key: Option<String>,
     /// The JSON text of its data, as [`ExternalChange`](crate::ExternalChange) had it.
     pub data: Vec<u8>,
-    /// Its content hash. Only writes need it.
-    pub hash: [u8; 16],
-    /// When it was first seen.
-    pub created: i64,
-    /// When its content last changed.
-    pub changed: i64,
-    /// When it was last seen.
-    pub synced: i64,
     /// The Q30 components of its vector, or of that of its first passage; empty where the call needs no vector.
     pub vector: Vec<i32>,
     /// The passages of a record with several, in bytes as [`ExternalChange`](crate::ExternalChange) had them.
@@ -44,7 +35,7 @@ impl ExternalRow {
 
     pub(super) fn damaged(&self, what: &str) -> Error {
         Error::Internal {
-            detail: format!("the {what} of record {} is damaged", self.id),
+            detail: format!("the {what} of record {} is damaged", self.header.id),
         }
     }
 }
@@ -112,22 +103,10 @@ pub(super) fn published_of(rows: &[ExternalRow]) -> Result<Published, Error> {
 
 fn new_row(row: &ExternalRow, names: &mut ColumnNames, dimensions: usize) -> Result<NewRow, Error> {
     let data = parse_data(&row.data).map_err(|_| row.damaged("data"))?;
-    let cells = data.cells().iter();
-    Ok(NewRow {
-        id: RecordId(row.id),
-        uuid: row.uuid,
-        key: row.key.as_deref().and_then(RecordKey::new),
-        times: Times {
-            created: row.created,
-            changed: row.changed,
-            synced: row.synced,
-        },
-        cells: cells
-            .map(|(name, value)| (names.insert(name), value.clone()))
-            .collect(),
-        vectors: match dimensions {
-            0 => Vectors::none(1),
-            _ => row.vectors(dimensions)?,
-        },
-    })
+    let vectors = match dimensions {
+        0 => Vectors::none(1),
+        _ => row.vectors(dimensions)?,
+    };
+    let key = row.key.as_deref();
+    Ok(NewRow::stored(&row.header, key, &data, names, vectors))
 }

@@ -53,11 +53,11 @@ impl Rows {
                         passages,
                         ..put.row.clone()
                     };
-                    self.rows.insert(row.id, row);
+                    self.rows.insert(row.header.id, row);
                 }
                 ExternalChange::Touch { id, synced } => {
                     let row = self.rows.get_mut(id).expect("it is stored");
-                    row.synced = *synced;
+                    row.header.synced = *synced;
                 }
             }
         }
@@ -80,7 +80,7 @@ impl Rows {
 
 fn puts(writes: &ExternalWrites) -> Vec<(u64, bool)> {
     let puts = writes.changes.iter().filter_map(|change| match change {
-        ExternalChange::Put(put) => Some((put.row.id, put.created)),
+        ExternalChange::Put(put) => Some((put.row.header.id, put.created)),
         ExternalChange::Touch { .. } => None,
     });
     puts.collect()
@@ -122,7 +122,10 @@ fn an_upsert_stores_what_changed_and_touches_the_rest() {
         panic!("the second record is stored");
     };
     assert_eq!(put.before.as_deref(), Some(&br#"{"n":1}"#[..]));
-    assert_eq!((rows.rows[&3].synced, rows.rows[&3].changed), (20, 10));
+    assert_eq!(
+        (rows.rows[&3].header.synced, rows.rows[&3].header.changed),
+        (20, 10)
+    );
 }
 
 #[test]

@@ -80,7 +80,7 @@ impl ExternalRules {
                 texts.push(text);
                 texts.len() - 1
             });
-            found.push((row.id, text));
+            found.push((row.header.id, text));
         }
         Ok(ExternalTexts {
             dimensions: self.settings.dimensions,

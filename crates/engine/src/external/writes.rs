@@ -11,7 +11,7 @@ use crate::external::row::{ExternalRow, published_of};
 use crate::external::rules::ExternalRules;
 use crate::external::vectors::ExternalVectors;
 use crate::record::{Data, OwnedValue, Passages, RecordId, RecordUuid, Vectors};
-use crate::store::{Header, PutKind, Write};
+use crate::store::{PutKind, Write};
 use crate::write::{
     Committed, Context, Embedded, Format, Patch, Prepared, RecordRef, Stage, VectorReader,
     add_patched_text, add_texts, find_known, parse, parse_data, stage_commit, unapplied_patch,
@@ -125,7 +125,10 @@ impl ExternalRules {
         }
         if self.settings.model.is_some() {
             let known = find_known(&published, &prepared);
-            let hashes = rows.iter().map(|row| (row.id, row.hash)).collect();
+            let hashes = rows
+                .iter()
+                .map(|row| (row.header.id, row.header.hash))
+                .collect();
             add_texts(&mut prepared, &known, &hashes);
         }
         Ok(())
@@ -154,14 +157,14 @@ impl ExternalRules {
             return Err(Error::DatabaseNotFound { id });
         }
         let published = published_of(rows)?;
-        let stored = rows.iter().map(|row| (row.id, header(row))).collect();
+        let stored = rows.iter().map(|row| (row.header.id, row.header)).collect();
         let context = Context {
             settings: &self.settings,
             published: &published,
             stored: &stored,
             vectors: &RowVectors {
                 dimensions: self.settings.dimensions,
-                rows: rows.iter().map(|row| (row.id, row)).collect(),
+                rows: rows.iter().map(|row| (row.header.id, row)).collect(),
             },
             uuids: &self.uuids,
             now,
@@ -174,8 +177,10 @@ impl ExternalRules {
         let committed = stage_commit(&mut stage, &context, &mut prepared.lock(), embedded)?;
         let mut next_id = next_id;
         let mut columns = Columns::default();
-        let mut data: HashMap<u64, &[u8]> =
-            rows.iter().map(|row| (row.id, &row.data[..])).collect();
+        let mut data: HashMap<u64, &[u8]> = rows
+            .iter()
+            .map(|row| (row.header.id, &row.data[..]))
+            .collect();
         let writes = stage.store_writes();
         let mut changes = Vec::with_capacity(writes.len());
         for write in &writes {
@@ -224,22 +229,10 @@ impl VectorReader for RowVectors<'_> {
     }
 }
 
-fn header(row: &ExternalRow) -> Header {
-    Header {
-        id: row.id,
-        uuid: row.uuid.0,
-        hash: row.hash,
-        created: row.created,
-        changed: row.changed,
-        synced: row.synced,
-        version: 0,
-    }
-}
-
 fn change(write: &Write<'_>, before: Option<&[u8]>) -> Option<ExternalChange> {
     match *write {
         Write::Put { record, kind } => {
-            let (header, dimensions) = (record.header, record.vector.len());
+            let dimensions = record.vector.len();
             let passages = record.passages;
             let passages = passages.and_then(|bytes| Passages::from_bytes(bytes, dimensions));
             let vectors = ExternalVectors::from(&Vectors {
@@ -249,14 +242,9 @@ fn change(write: &Write<'_>, before: Option<&[u8]>) -> Option<ExternalChange> {
             Some(ExternalChange::Put(Box::new(ExternalPut {
                 created: kind == PutKind::Created,
                 row: ExternalRow {
-                    id: header.id,
-                    uuid: RecordUuid(header.uuid),
+                    header: record.header,
                     key: record.key.map(str::to_owned),
                     data: record.data.to_vec(),
-                    hash: header.hash,
-                    created: header.created,
-                    changed: header.changed,
-                    synced: header.synced,
                     vector: Vec::new(),
                     passages: None,
                 },

@@ -20,6 +20,7 @@ use crate::snapshot::living_counts::LivingCounts;
 use crate::snapshot::new_row::{NewRow, Times};
 use crate::snapshot::passage_table::PassageTable;
 use crate::snapshot::shared_times::{share_equal, share_times, times_memory_bytes};
+use crate::store::Header;
 
 /// A block of a snapshot. Its parts are shared: a new version of a block copies only what differs.
 #[derive(Clone)]
@@ -256,6 +257,12 @@ impl Block {
             changed: self.body.changed.get(slot),
             synced: self.synced.get(slot),
         }
+    }
+
+    /// The header of the record in `slot`, without a hash and a version, which are not in memory.
+    pub(crate) fn header(&self, slot: usize) -> Header {
+        let (id, uuid) = (self.id(slot), self.uuid(slot));
+        self.times(slot).header(id, uuid, [0; 16])
     }
 
     /// Whether the index of the words is built.

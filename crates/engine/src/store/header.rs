@@ -16,21 +16,21 @@ pub(super) const UPDATE_RECORD: &str =
 
 /// All of a record but its content. Times are milliseconds since 1970, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Header {
+pub struct Header {
     /// Integer id, 1 or more.
-    pub(crate) id: u64,
+    pub id: u64,
     /// UUID; a record keeps the one it was created with.
-    pub(crate) uuid: [u8; 16],
-    /// See [`content_hash`](crate::record::content_hash).
-    pub(crate) hash: [u8; 16],
+    pub uuid: [u8; 16],
+    /// Hash of the content.
+    pub hash: [u8; 16],
     /// When it was first seen.
-    pub(crate) created: i64,
+    pub created: i64,
     /// When its content last changed; also the time of the entry in the change feed.
-    pub(crate) changed: i64,
+    pub changed: i64,
     /// When it was last seen.
-    pub(crate) synced: i64,
+    pub synced: i64,
     /// The last commit that wrote or touched it, which sets this; 0 before.
-    pub(crate) version: u64,
+    pub version: u64,
 }
 
 impl Header {
@@ -82,25 +82,11 @@ impl Header {
     }
 
     /// What memory holds of the row: not its hash, and not its version.
-    pub(super) fn in_memory(&self) -> Self {
+    pub(crate) fn in_memory(&self) -> Self {
         Self {
             hash: [0; 16],
             version: 0,
             ..*self
-        }
-    }
-
-    /// A row as memory holds it; `times` are *created*, *changed* and *synced*.
-    pub(crate) fn of_memory(id: u64, uuid: [u8; 16], times: [i64; 3]) -> Self {
-        let [created, changed, synced] = times;
-        Self {
-            id,
-            uuid,
-            hash: [0; 16],
-            created,
-            changed,
-            synced,
-            version: 0,
         }
     }
 

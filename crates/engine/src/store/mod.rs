@@ -45,7 +45,7 @@ pub(crate) use commit_range::{CommitRange, CopiedRecord};
 pub(crate) use copy::{CopiedState, StoreCopy};
 pub use error::StoreError;
 pub(crate) use feed::FeedData;
-pub(crate) use header::Header;
+pub use header::Header;
 pub(crate) use inspection::{
     Continuation, Findings, Inspection, LastChanges, Problem, Repaired, Rows, remove_acknowledged,
 };

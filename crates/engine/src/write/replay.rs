@@ -1,13 +1,12 @@
 //! Applies the commits that a snapshot lacks, as they are in the store.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use crate::columns::{BLOCK_RECORDS, ColumnNames};
 use crate::error::Error;
-use crate::record::{Data, RecordId, RecordKey, RecordRow, RecordUuid, Vectors};
+use crate::record::{Data, RecordId, RecordRow, Vectors};
 use crate::settings::Settings;
-use crate::snapshot::{Coding, IdentityIndex, NewRow, Published, Snapshot, Times};
+use crate::snapshot::{Coding, NewRow, Published, Snapshot};
 use crate::store::{Reader, StoreError, StoredRecord, Tally};
 use crate::write::block_maintenance::BlockMaintenance;
 use crate::write::parsing::parse_data;
@@ -96,24 +95,15 @@ impl Replay<'_> {
     fn add(&mut self, record: &StoredRecord<'_>) -> Result<(), Error> {
         let header = &record.header;
         let data = parse_data(record.data).map_err(|_| StoreError::Damaged { id: header.id })?;
-        let cells = data
-            .cells()
-            .iter()
-            .map(|(name, value)| (self.names.insert(name), value.clone()))
-            .collect();
         self.tally.add(header);
-        self.rows.push(NewRow {
-            id: RecordId(header.id),
-            uuid: RecordUuid(header.uuid),
-            key: record.key.and_then(RecordKey::new),
-            times: Times {
-                created: header.created,
-                changed: header.changed,
-                synced: header.synced,
-            },
-            cells,
-            vectors: self.stored_vectors(&data, record)?,
-        });
+        let vectors = self.stored_vectors(&data, record)?;
+        self.rows.push(NewRow::stored(
+            header,
+            record.key,
+            &data,
+            &mut self.names,
+            vectors,
+        ));
         if self.rows.len() == BLOCK_RECORDS {
             self.flush();
         }

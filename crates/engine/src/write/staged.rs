@@ -46,15 +46,7 @@ impl StagedWrite {
             } => {
                 let row = &rows[*row];
                 let record = StoredRecord {
-                    header: Header {
-                        id: row.id.0,
-                        uuid: row.uuid.0,
-                        hash: *hash,
-                        created: row.times.created,
-                        changed: row.times.changed,
-                        synced: row.times.synced,
-                        version: 0,
-                    },
+                    header: row.header(*hash),
                     key: row.key.as_ref().map(RecordKey::as_str),
                     data: json,
                     vector: &row.vectors.first,

@@ -10,7 +10,7 @@ use super::*;
 use crate::disk::{DataLock, RealDisk};
 use crate::error::Done;
 use crate::record::RecordRow;
-use crate::snapshot::{Coding, IdentityIndex, Snapshot};
+use crate::snapshot::{Coding, Snapshot};
 use crate::write::{Command, Deletion, DeletionMatches, Format, replay};
 use crate::{Committed, Embedded, Engine, EventCode, Limits, StopFlag};
 
