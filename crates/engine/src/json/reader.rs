@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::json::member_names::Names;
 use crate::json::number;
-use crate::record::{ValidationCode, ValidationError};
+use crate::record::{ValidationCode, ValidationError, ValidationErrors};
 
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub(crate) struct Reader<'a> {
     pub(super) at: usize,
     depth: usize,
     max_depth: usize,
+    /// What is wrong with values that were read, for a caller that goes on after them.
+    pub(crate) problems: ValidationErrors,
 }
 
 impl<'a> Reader<'a> {
@@ -50,6 +52,7 @@ impl<'a> Reader<'a> {
             at: 0,
             depth: 0,
             max_depth,
+            problems: ValidationErrors::default(),
         })
     }
 

@@ -2,11 +2,9 @@
 
 use crate::json::{Reader, Shape};
 use crate::limits::Limits;
-use crate::record::{
-    Data, Passage, RecordKey, RecordUuid, ValidationCode, ValidationError, ValidationErrors,
-};
+use crate::record::{Data, Passage, RecordKey, RecordUuid, ValidationCode, ValidationError};
 use crate::write::parsing::fields;
-use crate::write::parsing::typed::{array, members, missing, unknown};
+use crate::write::parsing::typed::{Read, array, members, note, note_missing, unknown};
 
 /// A record as the caller sent it. The engine adds the identity and the times that are missing.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,15 +53,15 @@ pub(crate) fn parse_batch(
     limits: &Limits,
 ) -> Result<Vec<NewRecord>, Vec<ValidationError>> {
     let max_records = limits.batch_records;
-    let mut records = None;
-    let mut problems = ValidationErrors::default();
     whole(bytes, |reader| {
-        members(reader, &mut problems, |reader, name, problems| match name {
+        let mut records = None;
+        members(reader, |reader, name| match name {
             "records" => {
                 let list = records.insert(Vec::new());
-                array(reader, problems, |reader, at, problems| {
+                array(reader, |reader, at| {
                     if at == max_records {
-                        problems.push(too_many(max_records));
+                        let detail = format!("a batch has at most {max_records} records");
+                        note(reader, ValidationCode::TooManyRecords, detail);
                     }
                     if at >= max_records {
                         return reader.skip();
@@ -71,23 +69,25 @@ pub(crate) fn parse_batch(
                     // White space before the record does not count.
                     reader.shape()?;
                     let start = reader.rest();
-                    let record = record(reader, problems)?;
+                    let record = record(reader)?;
                     if start - reader.rest() > limits.record_bytes {
-                        problems.push(too_large(limits.record_bytes));
+                        let max = limits.record_bytes;
+                        let detail = format!("the record is larger than {max} bytes");
+                        note(reader, ValidationCode::TooLarge, detail);
                     } else {
                         list.push(record);
                     }
                     Ok(())
                 })
             }
-            _ => unknown(reader, name, &["records"], problems),
-        })
-    })?;
-    // A body that is not an object is already reported, so its missing member is not.
-    if records.is_none() && problems.is_empty() {
-        problems.push(missing("records"));
-    }
-    problems.or(records.unwrap_or_default())
+            _ => unknown(reader, name, &["records"]),
+        })?;
+        // A body that is not an object is already reported, so its missing member is not.
+        if records.is_none() && reader.problems.is_empty() {
+            note_missing(reader, "records");
+        }
+        Ok(records.unwrap_or_default())
+    })
 }
 
 /// Parses one record: a line of NDJSON.
@@ -95,9 +95,7 @@ pub(crate) fn parse_batch(
 /// # Errors
 /// As [`parse_batch`], with pointers such as `/data/name`.
 pub(crate) fn parse_line(bytes: &[u8]) -> Result<NewRecord, Vec<ValidationError>> {
-    let mut problems = ValidationErrors::default();
-    let record = whole(bytes, |reader| record(reader, &mut problems))?;
-    problems.or(record)
+    whole(bytes, record)
 }
 
 /// Parses a record's data alone, as [`crate::json::write_cells`] writes it.
@@ -105,9 +103,7 @@ pub(crate) fn parse_line(bytes: &[u8]) -> Result<NewRecord, Vec<ValidationError>
 /// # Errors
 /// As [`parse_batch`], with pointers such as `/name`.
 pub(crate) fn parse_data(bytes: &[u8]) -> Result<Data, Vec<ValidationError>> {
-    let mut problems = ValidationErrors::default();
-    let data = whole(bytes, |reader| fields::data(reader, &mut problems))?;
-    problems.or(data)
+    whole(bytes, fields::data)
 }
 
 /// Parses a patch: `{"data": {…}}`. The data is empty where the member is absent.
@@ -115,35 +111,31 @@ pub(crate) fn parse_data(bytes: &[u8]) -> Result<Data, Vec<ValidationError>> {
 /// # Errors
 /// As [`parse_batch`], with pointers such as `/data/name`.
 pub(crate) fn parse_patch(bytes: &[u8]) -> Result<Data, Vec<ValidationError>> {
-    let mut problems = ValidationErrors::default();
-    let mut data = Data::default();
     whole(bytes, |reader| {
-        members(reader, &mut problems, |reader, name, problems| match name {
+        let mut data = Data::default();
+        members(reader, |reader, name| match name {
             "data" => {
-                data = fields::data(reader, problems)?;
+                data = fields::data(reader)?;
                 Ok(())
             }
-            _ => unknown(reader, name, &["data"], problems),
-        })
-    })?;
-    problems.or(data)
+            _ => unknown(reader, name, &["data"]),
+        })?;
+        Ok(data)
+    })
 }
 
 /// Parses a whole document by `parse`.
 fn whole<T>(
     bytes: &[u8],
-    parse: impl FnOnce(&mut Reader<'_>) -> Result<T, ValidationError>,
+    parse: impl FnOnce(&mut Reader<'_>) -> Read<T>,
 ) -> Result<T, Vec<ValidationError>> {
     let mut reader = Reader::new(bytes, MAX_DEPTH).map_err(|problem| vec![problem])?;
     let value = parse(&mut reader).map_err(|problem| vec![problem])?;
     reader.end().map_err(|problem| vec![problem])?;
-    Ok(value)
+    reader.problems.or(value)
 }
 
-fn record(
-    reader: &mut Reader<'_>,
-    problems: &mut ValidationErrors,
-) -> Result<NewRecord, ValidationError> {
+fn record(reader: &mut Reader<'_>) -> Read<NewRecord> {
     const MEMBERS: [&str; 8] = [
         "id",
         "uuid",
@@ -157,58 +149,51 @@ fn record(
     let mut record = NewRecord::default();
     let mut has_data = false;
     let is_object = reader.shape()? == Shape::Object;
-    members(reader, problems, |reader, name, problems| {
+    members(reader, |reader, name| {
         match name {
-            "id" => record.id = fields::id(reader, problems)?,
-            "uuid" => record.uuid = fields::uuid(reader, problems)?,
-            "key" => record.key = fields::key(reader, problems)?,
+            "id" => record.id = fields::id(reader)?,
+            "uuid" => record.uuid = fields::uuid(reader)?,
+            "key" => record.key = fields::key(reader)?,
             "data" => {
                 has_data = true;
-                record.data = fields::data(reader, problems)?;
+                record.data = fields::data(reader)?;
             }
             "timestamps" => {
-                let [created, changed, synced] = fields::times(reader, problems)?;
-                (record.created, record.changed, record.synced) = (created, changed, synced);
+                [record.created, record.changed, record.synced] = fields::times(reader)?;
             }
-            "vector" => record.vector = fields::vector(reader, problems)?,
-            "passages" => record.passages = passages(reader, problems)?,
-            "embedded_by" => record.embedded_by = fields::text(reader, problems)?,
-            _ => return unknown(reader, name, &MEMBERS, problems),
+            "vector" => record.vector = fields::vector(reader)?,
+            "passages" => record.passages = passages(reader)?,
+            "embedded_by" => record.embedded_by = fields::text(reader)?,
+            _ => return unknown(reader, name, &MEMBERS),
         }
         Ok(())
     })?;
     if is_object && !has_data {
-        problems.push(missing("data"));
+        note_missing(reader, "data");
     }
     if let Some(key) = &record.key {
         let RecordUuid(derived) = key.uuid();
         if record.uuid.is_some_and(|uuid| uuid != derived) {
-            problems.push(other_uuid(key.uuid()));
+            reader.problems.push(other_uuid(key.uuid()));
         }
         record.uuid = Some(derived);
     }
     Ok(record)
 }
 
-fn passages(
-    reader: &mut Reader<'_>,
-    problems: &mut ValidationErrors,
-) -> Result<Option<Vec<GivenPassage>>, ValidationError> {
+fn passages(reader: &mut Reader<'_>) -> Read<Option<Vec<GivenPassage>>> {
     let mut passages = Vec::new();
-    array(reader, problems, |reader, _, problems| {
+    array(reader, |reader, _| {
         let (mut column, mut start, mut end, mut vector) = (None, None, None, None);
-        let before = problems.len();
+        let before = reader.problems.len();
         let is_object = reader.shape()? == Shape::Object;
-        members(reader, problems, |reader, name, problems| {
+        members(reader, |reader, name| {
             match name {
-                "column" => column = fields::text(reader, problems)?,
-                "start" => start = fields::offset(reader, problems)?,
-                "end" => end = fields::offset(reader, problems)?,
-                "vector" => vector = fields::vector(reader, problems)?,
-                _ => {
-                    let known = ["column", "start", "end", "vector"];
-                    return unknown(reader, name, &known, problems);
-                }
+                "column" => column = fields::text(reader)?,
+                "start" => start = fields::offset(reader)?,
+                "end" => end = fields::offset(reader)?,
+                "vector" => vector = fields::vector(reader)?,
+                _ => return unknown(reader, name, &["column", "start", "end", "vector"]),
             }
             Ok(())
         })?;
@@ -219,16 +204,11 @@ fn passages(
                 passages.push(GivenPassage { place, vector });
             }
             // A value that is not allowed is already reported.
-            _ if problems.len() > before || !is_object => {}
-            (column, start, end, _) => {
-                let absent = match (column, start, end) {
-                    (None, ..) => "column",
-                    (_, None, _) => "start",
-                    (.., None) => "end",
-                    _ => "vector",
-                };
-                problems.push(missing(absent));
-            }
+            _ if reader.problems.len() > before || !is_object => {}
+            (None, ..) => note_missing(reader, "column"),
+            (_, None, ..) => note_missing(reader, "start"),
+            (_, _, None, _) => note_missing(reader, "end"),
+            _ => note_missing(reader, "vector"),
         }
         Ok(())
     })?;
@@ -241,18 +221,4 @@ fn other_uuid(derived: RecordUuid) -> ValidationError {
         format!("a record with this key has the UUID {derived}: leave out the UUID or the key"),
     )
     .within("uuid")
-}
-
-fn too_large(max: usize) -> ValidationError {
-    ValidationError::new(
-        ValidationCode::TooLarge,
-        format!("the record is larger than {max} bytes"),
-    )
-}
-
-fn too_many(max: usize) -> ValidationError {
-    ValidationError::new(
-        ValidationCode::TooManyRecords,
-        format!("a batch has at most {max} records"),
-    )
 }
