@@ -55,9 +55,9 @@ impl FacetCounter {
             return Ok(());
         }
         self.add(|tallies| {
-            for (tally, facet) in tallies.iter_mut().zip(&self.counted) {
-                tally.count(facet, block, matches);
-            }
+            tallies
+                .iter_mut()
+                .for_each(|tally| tally.count(block, matches));
         })
     }
 
@@ -115,10 +115,8 @@ impl FacetCounter {
                 continue;
             }
             self.add(|tallies| {
-                for ((tally, facet), mut of_digit) in
-                    tallies.iter_mut().zip(&self.counted).zip(self.tallies())
-                {
-                    of_digit.count(facet, block, &matches);
+                for (tally, mut of_digit) in tallies.iter_mut().zip(self.tallies()) {
+                    of_digit.count(block, &matches);
                     of_digit.multiply(1 << digit);
                     tally
                         .merge(of_digit, &StopCheck::never())

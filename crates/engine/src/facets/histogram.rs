@@ -56,31 +56,28 @@ impl Histogram {
     }
 }
 
-/// Appends the intervals of a histogram; `None` is that of a column that no record ever had. `at` is the facet's place
-/// in the request, `matches` the number of matches of the request.
+/// Appends the intervals of a histogram. `at` is the facet's place in the request, `matches` the number of matches of the
+/// request.
 ///
 /// # Errors
 /// [`Error::Invalid`] when there are more intervals than a response holds, or one begins below the least double.
 pub(crate) fn write_histogram(
-    histogram: Option<&mut Histogram>,
+    histogram: &mut Histogram,
     at: usize,
     matches: u64,
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    let (mut counts, mut records) = (Vec::new(), 0);
-    if let Some(histogram) = histogram {
-        counts.extend(histogram.numbers.counted(histogram.grain));
-        counts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        if counts.first().is_some_and(|(start, _)| start.is_infinite()) {
-            let detail = format!(
-                "an interval of the matches begins below {:e}, the least number there is: take a shorter one",
-                f64::MIN
-            );
-            return Err(invalid_interval(at, detail));
-        }
-        records = histogram.records;
+    let counts = histogram.numbers.counted(histogram.grain);
+    let mut counts: Vec<_> = counts.collect();
+    counts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    if counts.first().is_some_and(|(start, _)| start.is_infinite()) {
+        let detail = format!(
+            "an interval of the matches begins below {:e}, the least number there is: take a shorter one",
+            f64::MIN
+        );
+        return Err(invalid_interval(at, detail));
     }
     write_intervals(at, counts, write_number, out)?;
-    write_member("missing", matches - records, out);
+    write_member("missing", matches - histogram.records, out);
     Ok(())
 }

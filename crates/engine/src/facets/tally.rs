@@ -2,9 +2,10 @@
 
 use hashbrown::DefaultHashBuilder;
 
-use crate::columns::{ColumnNames, Mask};
+use crate::columns::{ColumnId, ColumnNames, Mask};
 use crate::error::Error;
 use crate::facets::buckets::Buckets;
+use crate::facets::calendar::Calendar;
 use crate::facets::histogram::{Histogram, write_histogram};
 use crate::facets::intervals::{write_intervals, write_quoted_time};
 use crate::facets::request::{Facet, RecordTime};
@@ -20,42 +21,39 @@ pub(crate) struct Tally {
     counts: Counts,
 }
 
-/// The counts of each kind of facet. `None` is for a column that no record ever had.
+/// The counts of each kind of facet.
 #[derive(Debug)]
 enum Counts {
-    Values(Option<ValueCounts>),
-    Histogram(Option<Histogram>),
-    Times(Buckets),
+    Values(ValueCounts),
+    Histogram(Histogram),
+    Times(RecordTime, Calendar, Buckets),
 }
 
 impl Tally {
     /// Tallies that are merged must share their hasher.
     pub(crate) fn new(facet: &Facet, names: &ColumnNames, hasher: &DefaultHashBuilder) -> Self {
+        // No block has a column that no record ever had.
+        let column = |name| names.id(name).unwrap_or(ColumnId(u32::MAX));
         let counts = match facet {
-            Facet::Values { column, .. } => {
-                let column = names.id(column);
-                Counts::Values(column.map(|column| ValueCounts::new(column, hasher)))
+            Facet::Values { column: name, .. } => {
+                Counts::Values(ValueCounts::new(column(name), hasher))
             }
-            Facet::Histogram { column, interval } => {
-                let column = names.id(column);
-                Counts::Histogram(column.map(|column| Histogram::new(column, *interval)))
-            }
-            Facet::Times { .. } => Counts::Times(Buckets::default()),
+            Facet::Histogram {
+                column: name,
+                interval,
+            } => Counts::Histogram(Histogram::new(column(name), *interval)),
+            Facet::Times { time, interval } => Counts::Times(*time, *interval, Buckets::default()),
         };
         Self { matches: 0, counts }
     }
 
     /// Counts the records of `matches`.
-    pub(crate) fn count(&mut self, facet: &Facet, block: &Block, matches: &Mask) {
+    pub(crate) fn count(&mut self, block: &Block, matches: &Mask) {
         self.matches += matches.count() as u64;
         match &mut self.counts {
-            Counts::Values(Some(values)) => values.count(block, matches),
-            Counts::Histogram(Some(histogram)) => histogram.count(block, matches),
-            Counts::Values(None) | Counts::Histogram(None) => {}
-            Counts::Times(buckets) => {
-                let Facet::Times { time, interval } = facet else {
-                    return;
-                };
+            Counts::Values(values) => values.count(block, matches),
+            Counts::Histogram(histogram) => histogram.count(block, matches),
+            Counts::Times(time, interval, buckets) => {
                 let times = match time {
                     RecordTime::Created => &block.body.created,
                     RecordTime::Changed => &block.body.changed,
@@ -70,18 +68,17 @@ impl Tally {
     pub(crate) fn multiply(&mut self, factor: u32) {
         self.matches *= u64::from(factor);
         match &mut self.counts {
-            Counts::Values(Some(values)) => values.multiply(factor),
-            Counts::Histogram(Some(histogram)) => histogram.multiply(factor),
-            Counts::Values(None) | Counts::Histogram(None) => {}
-            Counts::Times(buckets) => buckets.multiply(factor),
+            Counts::Values(values) => values.multiply(factor),
+            Counts::Histogram(histogram) => histogram.multiply(factor),
+            Counts::Times(.., buckets) => buckets.multiply(factor),
         }
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
         match &self.counts {
-            Counts::Values(values) => values.as_ref().map_or(0, ValueCounts::memory_bytes),
-            Counts::Histogram(numbers) => numbers.as_ref().map_or(0, Histogram::memory_bytes),
-            Counts::Times(buckets) => buckets.memory_bytes(),
+            Counts::Values(values) => values.memory_bytes(),
+            Counts::Histogram(histogram) => histogram.memory_bytes(),
+            Counts::Times(.., buckets) => buckets.memory_bytes(),
         }
     }
 
@@ -92,13 +89,9 @@ impl Tally {
     pub(crate) fn merge(&mut self, other: Self, stop_check: &StopCheck<'_>) -> Result<(), Stopped> {
         self.matches += other.matches;
         match (&mut self.counts, other.counts) {
-            (Counts::Values(Some(values)), Counts::Values(Some(other))) => {
-                values.merge(other, stop_check)?;
-            }
-            (Counts::Histogram(Some(numbers)), Counts::Histogram(Some(other))) => {
-                numbers.merge(other);
-            }
-            (Counts::Times(buckets), Counts::Times(other)) => buckets.merge(other),
+            (Counts::Values(values), Counts::Values(other)) => values.merge(other, stop_check)?,
+            (Counts::Histogram(histogram), Counts::Histogram(other)) => histogram.merge(other),
+            (Counts::Times(.., buckets), Counts::Times(.., other)) => buckets.merge(other),
             _ => {}
         }
         Ok(())
@@ -129,16 +122,16 @@ impl Tally {
                     text_bytes,
                     out,
                 };
-                writer.write(values.as_mut(), stop_check)?;
+                writer.write(values, stop_check)?;
             }
             (Facet::Histogram { column, interval }, Counts::Histogram(histogram)) => {
                 out.extend_from_slice(b"{\"column\":");
                 write_string(column, out);
                 out.extend_from_slice(b",\"type\":\"histogram\",\"interval\":");
                 write_number(*interval, out);
-                write_histogram(histogram.as_mut(), at, matches, out)?;
+                write_histogram(histogram, at, matches, out)?;
             }
-            (Facet::Times { time, interval }, Counts::Times(buckets)) => {
+            (Facet::Times { time, interval }, Counts::Times(.., buckets)) => {
                 out.extend_from_slice(b"{\"time\":");
                 write_string(time.name(), out);
                 out.extend_from_slice(b",\"interval\":");

@@ -89,27 +89,25 @@ pub(crate) struct ValuesWriter<'a> {
 }
 
 impl ValuesWriter<'_> {
-    /// Appends the most frequent values; `None` are the counts of a column that no record ever had.
+    /// Appends the most frequent values.
     ///
     /// # Errors
     /// [`Error::Invalid`] when the listed texts are longer than the response has room for; [`Error::Stopped`].
     pub(crate) fn write(
         self,
-        counts: Option<&mut ValueCounts>,
+        counts: &mut ValueCounts,
         stop_check: &StopCheck<'_>,
     ) -> Result<(), Error> {
         let mut top = TopValues::new(self.limit);
-        if let Some(counts) = counts {
-            for (count, value) in counts.booleans.into_iter().zip([false, true]) {
-                top.add(count, || Value::Boolean(value));
-            }
-            for (number, count) in counts.numbers.counted(Grain::Value) {
-                top.add(count, || Value::Number(number));
-            }
-            for (text, count) in counts.texts.iter() {
-                stop_check.before_testing(TEXT_BYTES)?;
-                top.add(count, || Value::Text(text.get()));
-            }
+        for (count, value) in counts.booleans.into_iter().zip([false, true]) {
+            top.add(count, || Value::Boolean(value));
+        }
+        for (number, count) in counts.numbers.counted(Grain::Value) {
+            top.add(count, || Value::Number(number));
+        }
+        for (text, count) in counts.texts.iter() {
+            stop_check.before_testing(TEXT_BYTES)?;
+            top.add(count, || Value::Text(text.get()));
         }
         let records = top.records();
         let (values, other) = top.finish();

@@ -310,11 +310,11 @@ fn counts_that_take_too_much_memory_are_refused() {
 }
 
 /// Counts `block` as so many threads do that all have tallies of their own.
-fn count_at_once(counter: &FacetCounter, facet: &Facet, block: &Block, threads: usize) {
+fn count_at_once(counter: &FacetCounter, block: &Block, threads: usize) {
     let count = |tallies: &mut Vec<Tally>| {
-        tallies[0].count(facet, block, &Mask::full(4096));
+        tallies[0].count(block, &Mask::full(4096));
         if threads > 1 {
-            count_at_once(counter, facet, block, threads - 1);
+            count_at_once(counter, block, threads - 1);
         }
     };
     counter.add(count).expect("little memory");
@@ -332,7 +332,7 @@ fn many_threads_need_little_more_memory_than_one() {
     let mut counter = FacetCounter::bind(&facets, &names);
     counter.memory.max_bytes = alone.memory.bytes() * 20;
     for _ in 0..8 {
-        count_at_once(&counter, &facets[0], &blocks[0], 10);
+        count_at_once(&counter, &blocks[0], 10);
     }
     assert!(counter.memory.bytes() < alone.memory.bytes() * 12);
     let written = |counter: &FacetCounter| {
