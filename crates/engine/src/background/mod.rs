@@ -7,7 +7,6 @@ mod check;
 mod database_jobs;
 mod index_words;
 mod job;
-mod lanes;
 mod recode;
 mod saved;
 mod scheduler;

@@ -1,38 +1,65 @@
 //! The scheduler: runs the background jobs of all databases of an engine on two threads.
 
+use std::any::Any;
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::background::job::{Job, Step};
-use crate::background::lanes::{Lane, Lanes, Next};
-use crate::runtime::{DatabaseEvents, EventCode, ThreadGroup, message};
+use crate::runtime::{DatabaseEvents, EventCode, TakesTurns, TurnThreads, message};
 
 /// The number of threads, on every machine. While one thread trains for seconds, the other runs the jobs and checks of the
 /// other databases. More threads would only take cores from searches.
 const THREADS: usize = 2;
 
-/// Runs jobs step by step: after each step a job goes to the end of the queue of its [`Lane`], so that the databases
-/// take turns. Only checks run one after the other.
+/// The longest pause between two steps of a check, so that checks finish on a disk that stalls.
+const MAX_PAUSE: Duration = Duration::from_millis(100);
+
+/// The kinds of jobs. Each kind has a queue of its own, and at most one of its steps runs at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// Training: a single step of seconds.
+    Training,
+    /// Everything else that keeps searches and the next start fast, in steps of seconds.
+    Maintenance,
+    /// Checks of stored records, one database after the other. This lane pauses as long as each step took, so that
+    /// checks use half a core at most.
+    Check,
+    /// Loading a saved approximate index after a start. Builds of other databases must not delay it.
+    Loading,
+}
+
+/// Runs jobs step by step. Lanes take turns, and after each step a job goes to the end of the queue of its lane, so that
+/// the databases take turns, too. Only checks run one after the other.
 ///
 /// A database submits one job and one check at a time, so the queues are no longer than the number of databases.
 pub(crate) struct Scheduler {
-    shared: Arc<Shared>,
-    threads: ThreadGroup,
+    threads: Arc<TurnThreads>,
+    /// By lane.
+    queues: [Arc<Queue>; 4],
 }
 
-struct Shared {
+/// The jobs of a lane. A turn is a step of one of them.
+struct Queue {
+    lane: Lane,
+    threads: Arc<TurnThreads>,
     state: Mutex<State>,
-    /// Notified when a task is added or has ended, when a step has ended, and when the scheduler closes.
+    /// Notified when a step has ended, and when the scheduler closes.
     changed: Condvar,
 }
 
+/// While a job waits and none runs, a turn is requested.
+#[derive(Default)]
 struct State {
-    lanes: Lanes<Task, TaskState>,
+    waiting: VecDeque<(Arc<TaskState>, Task)>,
+    running: Option<Arc<TaskState>>,
+    /// No step starts earlier.
+    not_before: Option<Instant>,
     closed: bool,
 }
 
@@ -59,25 +86,31 @@ pub(crate) type OnEnd = Box<dyn FnOnce(bool) + Send>;
 /// A submitted job. Dropping the handle cancels the job and waits for its current step to return.
 pub(crate) struct JobHandle {
     task: Arc<TaskState>,
-    scheduler: Arc<Shared>,
+    queue: Arc<Queue>,
 }
 
 impl Scheduler {
-    /// Starts the threads.
+    /// Starts the first thread.
     ///
     /// # Errors
     /// The operating system's error when a thread cannot be started.
     pub(crate) fn start() -> std::io::Result<Self> {
-        let shared = Arc::new(Shared {
-            state: Mutex::new(State {
-                lanes: Lanes::new(),
-                closed: false,
-            }),
-            changed: Condvar::new(),
+        let threads = Arc::new(TurnThreads::start("cosift-job", THREADS)?);
+        let lanes = [
+            Lane::Training,
+            Lane::Maintenance,
+            Lane::Check,
+            Lane::Loading,
+        ];
+        let queues = lanes.map(|lane| {
+            Arc::new(Queue {
+                lane,
+                threads: Arc::clone(&threads),
+                state: Mutex::default(),
+                changed: Condvar::new(),
+            })
         });
-        let of_threads = Arc::clone(&shared);
-        let threads = ThreadGroup::start("cosift-job", THREADS, move || of_threads.run())?;
-        Ok(Self { shared, threads })
+        Ok(Self { threads, queues })
     }
 
     /// Appends a job to a lane. A closed scheduler drops the job.
@@ -91,7 +124,7 @@ impl Scheduler {
     ) -> JobHandle {
         let handle = JobHandle {
             task: Arc::default(),
-            scheduler: Arc::clone(&self.shared),
+            queue: Arc::clone(&self.queues[lane as usize]),
         };
         let task = Task {
             name,
@@ -99,30 +132,32 @@ impl Scheduler {
             job,
             on_end,
         };
-        let mut state = self.shared.state.lock();
+        let mut state = handle.queue.state.lock();
         if state.closed {
             handle.task.ended.store(true, Release);
         } else {
-            state.lanes.push(lane, Arc::clone(&handle.task), task);
-            self.shared.changed.notify_all();
+            let waiting = (Arc::clone(&handle.task), task);
+            state.waiting.push_back(waiting);
+            handle.queue.request_turn(&state);
         }
+        drop(state);
         handle
     }
 
     /// Cancels all jobs and ends the threads.
     pub(crate) fn close(&self) {
-        {
-            let mut state = self.shared.state.lock();
+        for queue in &self.queues {
+            let mut state = queue.state.lock();
             state.closed = true;
-            for task in state.lanes.running() {
+            if let Some(task) = &state.running {
                 task.stop.store(true, Relaxed);
             }
-            for (task, _) in state.lanes.clear() {
+            for (task, _) in state.waiting.drain(..) {
                 task.ended.store(true, Release);
             }
-            self.shared.changed.notify_all();
+            queue.changed.notify_all();
         }
-        self.threads.join();
+        self.threads.close();
     }
 }
 
@@ -132,96 +167,90 @@ impl Drop for Scheduler {
     }
 }
 
-impl Shared {
-    /// What a thread of the scheduler does until the scheduler closes.
-    fn run(&self) {
-        let mut state = self.state.lock();
-        while !state.closed {
-            match state.lanes.next(Instant::now()) {
-                Next::Run(lane, id, task) => self.run_step(&mut state, lane, id, task),
-                Next::Wait(None) => self.changed.wait(&mut state),
-                Next::Wait(Some(until)) => {
-                    self.changed.wait_until(&mut state, until);
-                }
-            }
+impl Queue {
+    /// Requests a turn, if a job waits and none runs.
+    fn request_turn(self: &Arc<Self>, state: &State) {
+        if state.waiting.is_empty() || state.running.is_some() {
+            return;
+        }
+        let queue: Arc<dyn TakesTurns> = Arc::<Self>::clone(self);
+        match state.not_before {
+            Some(time) => self.threads.run_at(time, Arc::downgrade(&queue)),
+            None => self.threads.run(queue),
         }
     }
+}
 
-    fn run_step(
-        &self,
-        state: &mut MutexGuard<'_, State>,
-        lane: Lane,
-        id: Arc<TaskState>,
-        mut task: Task,
-    ) {
+impl TakesTurns for Queue {
+    fn turn(self: Arc<Self>) {
+        let mut state = self.state.lock();
         let start = Instant::now();
-        let unfinished = MutexGuard::unlocked(state, || {
-            let stepped = task.guarded(|task| task.job.step(&id.stop));
-            match stepped.unwrap_or(Step::Finished { progress: false }) {
-                Step::Continue => Some(task),
-                Step::Finished { progress } => {
-                    task.end(progress);
-                    None
-                }
-            }
-        });
+        if state.running.is_some() || state.not_before > Some(start) {
+            return;
+        }
+        let Some((id, task)) = state.waiting.pop_front() else {
+            return;
+        };
+        state.running = Some(Arc::clone(&id));
+        let unfinished = MutexGuard::unlocked(&mut state, || task.step(&id.stop));
+        state.running = None;
         let now = Instant::now();
-        state.lanes.stepped(lane, now, now - start);
+        state.not_before = (self.lane == Lane::Check).then(|| now + (now - start).min(MAX_PAUSE));
         match unfinished {
-            // Read under the lock: a job that is cancelled later is removed from its queue by the cancellation.
-            Some(task) if !id.stop.load(Relaxed) => state.lanes.push_again(lane, id, task),
+            // Read under the lock: a job that is cancelled later is removed from its queue by the cancellation. A check
+            // keeps files open and a log from being emptied, so it ends before the next begins.
+            Some(task) if !id.stop.load(Relaxed) => match self.lane {
+                Lane::Check => state.waiting.push_front((id, task)),
+                _ => state.waiting.push_back((id, task)),
+            },
             cancelled => {
                 // Frees the snapshot of the job, which may take a moment.
-                MutexGuard::unlocked(state, || drop(cancelled));
+                MutexGuard::unlocked(&mut state, || drop(cancelled));
                 id.ended.store(true, Release);
             }
         }
+        self.request_turn(&state);
         self.changed.notify_all();
     }
 }
 
 impl Task {
-    /// Runs `work`; a panic is reported as an event.
-    fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        let worked = catch_unwind(AssertUnwindSafe(|| work(self)));
-        worked
-            .map_err(|panic| report(self.name, &self.events, &message(&*panic)))
-            .ok()
-    }
-
-    fn end(self, progress: bool) {
-        let Self {
-            name,
-            events,
-            job,
-            on_end,
-        } = self;
+    /// Runs a step. Returns the job unless it has ended. A panic is reported as an event.
+    fn step(mut self, stop: &AtomicBool) -> Option<Self> {
+        let report = |panic: Box<dyn Any + Send>| {
+            let text = format!("in {}: {}", self.name, message(&*panic));
+            self.events.emit(EventCode::Panic, text);
+        };
+        let stepped = catch_unwind(AssertUnwindSafe(|| self.job.step(stop)));
+        let progress = match stepped.map_err(&report) {
+            Ok(Step::Continue) => return Some(self),
+            Ok(Step::Finished { progress }) => progress,
+            Err(()) => false,
+        };
+        let (job, on_end) = (self.job, self.on_end);
         let end = move || {
             drop(job);
             on_end(progress);
         };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(end)) {
-            report(name, &events, &message(&*panic));
-        }
+        let _ = catch_unwind(AssertUnwindSafe(end)).map_err(report);
+        None
     }
-}
-
-fn report(name: &str, events: &DatabaseEvents, panic: &str) {
-    events.emit(EventCode::Panic, format!("in {name}: {panic}"));
 }
 
 impl Drop for JobHandle {
     fn drop(&mut self) {
         self.task.stop.store(true, Relaxed);
-        let mut state = self.scheduler.state.lock();
-        if let Some(task) = state.lanes.remove(&self.task) {
+        let mut state = self.queue.state.lock();
+        let mut waiting = state.waiting.iter();
+        if let Some(at) = waiting.position(|(id, _)| Arc::ptr_eq(id, &self.task)) {
+            let task = state.waiting.remove(at);
             drop(state);
             // Frees the snapshot of the job, which may take a moment.
             drop(task);
             return;
         }
         while !self.task.ended.load(Acquire) {
-            self.scheduler.changed.wait(&mut state);
+            self.queue.changed.wait(&mut state);
         }
     }
 }
