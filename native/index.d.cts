@@ -551,8 +551,5 @@ export declare function openDoctor(directory: string, repair: boolean): NativeDo
 /** Opens a data directory and takes its lock. */
 export declare function openEngine(directory: string, options: EngineOptions): NativeEngine | NativeFailure
 
-/** The version of the SQLite inside. */
-export declare function sqliteVersion(): string
-
 /** A time as responses have it, from milliseconds since 1970. */
 export declare function timeText(ms: number): string

@@ -45,9 +45,3 @@ fn open(directory: &str, options: EngineOptions) -> Result<Arc<Engine>, Error> {
 pub fn kernel_name() -> &'static str {
     cosift_engine::kernel_name()
 }
-
-/// The version of the SQLite inside.
-#[napi]
-pub fn sqlite_version() -> &'static str {
-    cosift_engine::sqlite_version()
-}

@@ -48,5 +48,5 @@ pub use reembedding::ReembeddingBatch;
 pub use runtime::{Event, EventCode, EventLevel, MetricsReading, StopFlag, TakenEvents};
 pub use search::{ExternalIndexUse, ExternalSelection, Page, SearchStats};
 pub use settings::TextLine;
-pub use store::{Header, StoreError, sqlite_version};
+pub use store::{Header, StoreError};
 pub use write::{Committed, Embedded, Format, LineError, Prepared, Status, Upserted};

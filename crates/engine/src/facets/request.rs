@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::facets::calendar::Calendar;
 use crate::filter::RequestReader;
 use crate::json::check_column;
-use crate::record::{ValidationCode, ValidationError, ValidationErrors};
+use crate::record::{RecordTime, ValidationCode, ValidationError, ValidationErrors};
 
 /// The maximum number of facets of a request.
 const MAX_FACETS: usize = 16;
@@ -39,31 +39,6 @@ pub(crate) enum Facet {
         /// The interval.
         interval: Calendar,
     },
-}
-
-/// One of a record's times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RecordTime {
-    /// When the record was first written.
-    Created,
-    /// When its content last changed.
-    Changed,
-    /// When it was last synced.
-    Synced,
-}
-
-impl RecordTime {
-    /// All times with their names.
-    pub(crate) const ALL: [(Self, &'static str); 3] = [
-        (Self::Created, "created"),
-        (Self::Changed, "changed"),
-        (Self::Synced, "synced"),
-    ];
-
-    pub(crate) fn name(self) -> &'static str {
-        // `ALL` lists the times in the order of the enum.
-        Self::ALL[self as usize].1
-    }
 }
 
 impl Facet {

@@ -8,9 +8,10 @@ use crate::facets::buckets::Buckets;
 use crate::facets::calendar::Calendar;
 use crate::facets::histogram::{Histogram, write_histogram};
 use crate::facets::intervals::{write_intervals, write_quoted_time};
-use crate::facets::request::{Facet, RecordTime};
+use crate::facets::request::Facet;
 use crate::facets::values::{ValueCounts, ValuesWriter};
 use crate::json::{write_number, write_string};
+use crate::record::RecordTime;
 use crate::runtime::{StopCheck, Stopped};
 use crate::snapshot::Block;
 
@@ -54,12 +55,7 @@ impl Tally {
             Counts::Values(values) => values.count(block, matches),
             Counts::Histogram(histogram) => histogram.count(block, matches),
             Counts::Times(time, interval, buckets) => {
-                let times = match time {
-                    RecordTime::Created => &block.body.created,
-                    RecordTime::Changed => &block.body.changed,
-                    RecordTime::Synced => &*block.synced,
-                };
-                interval.count(times, matches, buckets);
+                interval.count(block.times_of(*time), matches, buckets);
             }
         }
     }

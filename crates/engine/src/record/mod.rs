@@ -24,7 +24,7 @@ pub(crate) use lexical_weight::LexicalWeight;
 pub(crate) use order::{Hit, PageStart, Position, Ranked};
 pub(crate) use passages::{Passage, Passages, Vectors};
 pub(crate) use score::{SCORE_STEPS, Score};
-pub(crate) use time_range::TimeRange;
+pub(crate) use time_range::{RecordTime, TimeRange};
 pub(crate) use top_k::TopK;
 pub use unit_vector::InvalidVector;
 pub(crate) use unit_vector::{q30_to_f32, q30_to_f64, text_vector, to_unit_q30};

@@ -1,4 +1,4 @@
-//! A range of time.
+//! Times of records, and ranges of time.
 
 /// A range of time, both ends inclusive, in milliseconds since 1970. A range within a millisecond is empty: its start is
 /// after its end.
@@ -16,4 +16,29 @@ impl TimeRange {
         start: i64::MIN,
         end: i64::MAX,
     };
+}
+
+/// One of a record's times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordTime {
+    /// When the record was first written.
+    Created,
+    /// When its content last changed.
+    Changed,
+    /// When it was last synced.
+    Synced,
+}
+
+impl RecordTime {
+    /// All times with their names.
+    pub(crate) const ALL: [(Self, &'static str); 3] = [
+        (Self::Created, "created"),
+        (Self::Changed, "changed"),
+        (Self::Synced, "synced"),
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        // `ALL` lists the times in the order of the enum.
+        Self::ALL[self as usize].1
+    }
 }

@@ -7,7 +7,9 @@ use parking_lot::Mutex;
 use crate::columns::{BLOCK_RECORDS, Columns, Integers, Mask, TypeCounts};
 use crate::disk::FileError;
 use crate::lexical::{BlockIndex, BlockWords, TextColumns};
-use crate::record::{Passage, Passages, RecordId, RecordKey, RecordRow, RecordUuid, Vectors};
+use crate::record::{
+    Passage, Passages, RecordId, RecordKey, RecordRow, RecordTime, RecordUuid, Vectors,
+};
 use crate::runtime::give_way;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::block_memory::BlockMemory;
@@ -256,6 +258,15 @@ impl Block {
             created: self.body.created.get(slot),
             changed: self.body.changed.get(slot),
             synced: self.synced.get(slot),
+        }
+    }
+
+    /// One of the times of all records.
+    pub(crate) fn times_of(&self, time: RecordTime) -> &Integers {
+        match time {
+            RecordTime::Created => &self.body.created,
+            RecordTime::Changed => &self.body.changed,
+            RecordTime::Synced => &self.synced,
         }
     }
 

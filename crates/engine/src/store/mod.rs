@@ -59,11 +59,5 @@ pub(crate) use tally::Tally;
 pub(crate) use write::{PutKind, Write};
 pub(crate) use writer::Store;
 
-/// The version of the bundled SQLite.
-#[must_use]
-pub fn sqlite_version() -> &'static str {
-    rusqlite::version()
-}
-
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::columns::{Column, ColumnId, ColumnNames, Integers};
 use crate::error::Error;
 use crate::filter::RequestReader;
-use crate::record::{IdKey, Variant};
+use crate::record::{IdKey, RecordTime, Variant};
 use crate::search::listing::position::ListingPosition;
 use crate::search::listing::sort_key::SortKey;
 use crate::snapshot::Block;
@@ -23,9 +23,7 @@ pub(crate) struct Sort {
 
 #[derive(Clone, Debug)]
 enum SortBy {
-    Created,
-    Changed,
-    Synced,
+    Time(RecordTime),
     Column(String),
 }
 
@@ -51,16 +49,16 @@ impl Sort {
     pub(crate) fn parse(request: &RequestReader<'_>) -> Result<Self, Error> {
         let Some(sort) = request.get("sort") else {
             return Ok(Self {
-                by: SortBy::Synced,
+                by: SortBy::Time(RecordTime::Synced),
                 descending: true,
             });
         };
         let member = |name: &str| sort.get(name).and_then(|value| value.as_str());
         let by = match (member("column"), member("time")) {
             (Some(column), None) => SortBy::Column(column.to_owned()),
-            (None, Some("created_at" | "first_seen_time")) => SortBy::Created,
-            (None, Some("changed_at" | "last_changed_time")) => SortBy::Changed,
-            (None, Some("synced_at" | "last_seen_time")) => SortBy::Synced,
+            (None, Some("created_at" | "first_seen_time")) => SortBy::Time(RecordTime::Created),
+            (None, Some("changed_at" | "last_changed_time")) => SortBy::Time(RecordTime::Changed),
+            (None, Some("synced_at" | "last_seen_time")) => SortBy::Time(RecordTime::Synced),
             _ => {
                 return Err(Error::invalid(
                     "invalid_request",
@@ -83,9 +81,7 @@ impl Sort {
     /// The order as a store outside of the engine reads it: `by` is a time, or `column` with its name.
     pub(crate) fn plan(&self) -> Value {
         let (by, column) = match &self.by {
-            SortBy::Created => ("created", None),
-            SortBy::Changed => ("changed", None),
-            SortBy::Synced => ("synced", None),
+            SortBy::Time(time) => (time.name(), None),
             SortBy::Column(name) => ("column", Some(name)),
         };
         json!({ "by": by, "column": column, "descending": self.descending })
@@ -137,9 +133,7 @@ impl BoundSort<'_> {
     /// The values that the records of a block are ordered by.
     pub(crate) fn keys<'b>(&self, block: &'b Block) -> BlockKeys<'b> {
         match &self.sort.by {
-            SortBy::Created => BlockKeys::Times(&block.body.created),
-            SortBy::Changed => BlockKeys::Times(&block.body.changed),
-            SortBy::Synced => BlockKeys::Times(&block.synced),
+            SortBy::Time(time) => BlockKeys::Times(block.times_of(*time)),
             SortBy::Column(_) => {
                 let column = self.column;
                 BlockKeys::Column(column.and_then(|column| block.body.columns.column(column)))
