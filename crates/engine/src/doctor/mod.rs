@@ -10,7 +10,6 @@ mod index_files;
 mod memory;
 mod oracle;
 mod patient;
-mod progress;
 mod record_check;
 mod report;
 mod sample;
@@ -19,5 +18,5 @@ mod store_repair;
 
 pub use directory::Doctor;
 pub(crate) use directory::run_examination;
+pub use patient::DoctorProgress;
 pub(crate) use patient::{OpenDatabase, Patient};
-pub use progress::DoctorProgress;

@@ -1,24 +1,20 @@
 //! What every other module may use: stop flags, events, metrics, panics and the clock.
 
-mod clock;
 mod events;
 mod give_way;
 mod metrics;
-mod open_files;
-mod panics;
+mod process;
 mod recently_used;
 mod stop;
 mod thread_group;
 mod turn_threads;
 
-pub(crate) use clock::now_ms;
 pub(crate) use events::{DatabaseEvents, EventQueue};
 pub use events::{Event, EventCode, EventLevel, TakenEvents};
 pub(crate) use give_way::give_way;
 pub use metrics::MetricsReading;
 pub(crate) use metrics::{Metrics, WaitingWrite};
-pub(crate) use open_files::max_open_files;
-pub(crate) use panics::message;
+pub(crate) use process::{max_open_files, message, now_ms};
 pub(crate) use recently_used::RecentlyUsed;
 pub(crate) use stop::CHECK_BYTES;
 pub use stop::StopFlag;

@@ -7,7 +7,7 @@ use nalgebra::DMatrix;
 
 use crate::snapshot::axes::principal_axes;
 use crate::snapshot::cost;
-use crate::snapshot::file_id::FileId;
+use crate::snapshot::file_names::FileId;
 use crate::snapshot::rotation::{Axes, Rotation};
 
 /// How a block's vectors were turned into codes.

@@ -16,7 +16,7 @@ use crate::snapshot::block_memory::BlockMemory;
 use crate::snapshot::body::Body;
 use crate::snapshot::coded::{Coded, CodedBuilder, recode};
 use crate::snapshot::exact_vectors::{ExactVectors, VectorBuffer, VectorsInMemory};
-use crate::snapshot::file_id::FileId;
+use crate::snapshot::file_names::FileId;
 use crate::snapshot::keys::Keys;
 use crate::snapshot::living_counts::LivingCounts;
 use crate::snapshot::new_row::{NewRow, Times};

@@ -9,7 +9,7 @@ use crate::columns::{Columns, Integers, Mask};
 use crate::lexical::BlockWords;
 use crate::record::RecordUuid;
 use crate::snapshot::equal_vectors::EqualVectors;
-use crate::snapshot::file_id::FileId;
+use crate::snapshot::file_names::FileId;
 use crate::snapshot::keys::Keys;
 use crate::snapshot::living_counts::LivingCounts;
 use crate::snapshot::passage_table::PassageTable;

@@ -11,7 +11,7 @@ use crate::runtime::give_way;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::body::Body;
 use crate::snapshot::exact_vectors::{ExactVectors, VectorBuffer};
-use crate::snapshot::file_id::FileId;
+use crate::snapshot::file_names::FileId;
 
 /// The vectors of a block as codes, and the basis of the codes.
 pub(crate) struct Coded {

@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 use crate::columns::Mask;
 use crate::filter::FilterKey;
 use crate::snapshot::block::Block;
-use crate::snapshot::file_id::FileId;
+use crate::snapshot::file_names::FileId;
 use crate::snapshot::view::Snapshot;
 
 /// Bytes of all cached masks.

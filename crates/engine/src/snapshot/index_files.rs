@@ -12,8 +12,7 @@ use crate::disk::{
     Disk, FileError, Owner, PartsFile, SharedPartsFile, TEMPORARY, create_directories,
     write_parts_file,
 };
-use crate::snapshot::file_id::FileId;
-use crate::snapshot::file_names::{GRAPH, SNAPSHOT, index_file_path};
+use crate::snapshot::file_names::{FileId, GRAPH, SNAPSHOT, index_file_path};
 use crate::store::{Reader, Store};
 
 /// The id and the kind of a file.

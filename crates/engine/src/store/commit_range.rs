@@ -2,12 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use rusqlite::{OptionalExtension, Transaction};
+use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::store::change::{Change, ChangeKind, read_changes};
 use crate::store::clock::clock_of;
 use crate::store::error::StoreError;
-use crate::store::feed_meta::FeedMeta;
+use crate::store::feed_marks::{Mark, marks_of, removed_of, write_marks, write_removed};
+use crate::store::generations::Generations;
 use crate::store::header::Header;
 use crate::store::reader::Reader;
 use crate::store::state::state_of;
@@ -30,6 +31,30 @@ pub(crate) struct CommitRange {
     pub(super) clock: i64,
     /// Whether no commit followed when the range was read.
     pub(crate) last: bool,
+}
+
+/// All that a store keeps about its feed apart from the changes, for a store that copies its commits.
+#[derive(Debug)]
+pub(super) struct FeedMeta {
+    removed: u64,
+    marks: Vec<Mark>,
+    generations: Generations,
+}
+
+impl FeedMeta {
+    pub(super) fn read(connection: &Connection) -> Result<Self, StoreError> {
+        Ok(Self {
+            removed: removed_of(connection)?,
+            marks: marks_of(connection)?,
+            generations: Generations::read(connection)?,
+        })
+    }
+
+    pub(super) fn write(&self, connection: &Connection) -> Result<(), StoreError> {
+        write_removed(connection, self.removed)?;
+        write_marks(connection, &self.marks)?;
+        self.generations.copy_to(connection)
+    }
 }
 
 /// A record that a commit of a range wrote or touched, as another store stores it.

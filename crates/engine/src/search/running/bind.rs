@@ -8,14 +8,13 @@ use crate::search::caches::{CachedPage, search_key};
 use crate::search::explain::Explain;
 use crate::search::lexical_signal::LexicalSignal;
 use crate::search::ranking::Ranking;
-use crate::search::running::counters::Counters;
 use crate::search::running::match_counts::MatchCounts;
 use crate::search::running::outcome::Outcome;
 use crate::search::running::query_vector::QueryVector;
 use crate::search::running::scope::Scope;
 use crate::search::running::search::{CachedResults, RunningSearch};
-use crate::search::running::timing::Timing;
 use crate::search::running::waiting::WaitingSearch;
+use crate::search::running::work::{Counters, Timing};
 use crate::snapshot::Block;
 
 /// The largest difference between two scores of the same record for the same query text on two machines. The scores differ

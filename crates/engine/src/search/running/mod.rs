@@ -1,15 +1,14 @@
 //! A search while it runs: bound to a snapshot, and shared by the scan threads.
 
 mod bind;
-mod counters;
 mod index_use;
 mod match_counts;
 mod outcome;
 mod query_vector;
 mod scope;
 mod search;
-mod timing;
 mod waiting;
+mod work;
 
 pub(crate) use index_use::IndexUse;
 pub(crate) use scope::Scope;

@@ -12,13 +12,12 @@ use crate::search::explain::BoundExplain;
 use crate::search::lexical_signal::LexicalSignal;
 use crate::search::ranking::Ranking;
 use crate::search::request::Search;
-use crate::search::running::counters::Counters;
 use crate::search::running::index_use::IndexUse;
 use crate::search::running::match_counts::MatchCounts;
 use crate::search::running::outcome::Outcome;
 use crate::search::running::query_vector::QueryVector;
 use crate::search::running::scope::Scope;
-use crate::search::running::timing::Timing;
+use crate::search::running::work::{Counters, Timing};
 use crate::search::searchable::Searchable;
 use crate::snapshot::{Block, Snapshot};
 

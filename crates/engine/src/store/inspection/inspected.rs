@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
 use crate::store::access::Access;
 use crate::store::connection::check_format;
 use crate::store::error::StoreError;
-use crate::store::inspection::damage::is_damage;
 use crate::store::meta::{EPOCH, STORE_ID, identity_of, read_meta};
 use crate::store::reader::Reader;
 use crate::store::state::{State, state_of};
@@ -104,4 +103,17 @@ impl Inspection {
     pub(crate) fn reader(&self, access: Access) -> Reader {
         Reader::with_access(&self.path, access)
     }
+}
+
+/// Whether an error of SQLite says that the file is damaged.
+pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    ) || matches!(
+        error,
+        rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+    )
 }

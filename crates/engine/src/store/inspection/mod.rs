@@ -2,7 +2,6 @@
 
 mod changes;
 mod continuation;
-mod damage;
 mod findings;
 mod inspected;
 mod meta;

@@ -6,9 +6,8 @@ use rusqlite::Statement;
 
 use crate::record::MAX_RECORD_ID;
 use crate::store::error::StoreError;
-use crate::store::inspection::damage::is_damage;
 use crate::store::inspection::findings::Findings;
-use crate::store::inspection::inspected::Inspection;
+use crate::store::inspection::inspected::{Inspection, is_damage};
 use crate::store::stored_record::{COLUMNS, StoredRecord, read};
 use crate::store::tally::Tally;
 
