@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Command } from 'commander';
-import type { Config } from '../config/config.js';
 import { resolveConfig } from '../config/resolve.js';
+import type { Config } from '../config/settings.js';
 import type { Running } from '../server/main.js';
 import { withSettings } from './config.js';
 import { DEMO_DATABASE, ensureDemo } from './demo.js';

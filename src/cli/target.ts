@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Databases } from '../api/index.js';
 import type { Backend } from '../backend/index.js';
 import type { Client, ClientOptions } from '../client/index.js';
-import { isLoopback } from '../config/loopback.js';
+import { isLoopback } from '../config/address-policy.js';
 import { modelSources } from '../config/parsers.js';
 import { CosiftError, isCode } from '../errors.js';
 import { DATABASE_ID } from '../schema/ids.js';

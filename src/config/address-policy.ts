@@ -74,3 +74,10 @@ function rangeOf(address: Address): [Address, number] {
 function matches(address: Address, base: Address, bits: number): boolean {
   return (address as ipaddr.IPv6).match(base as ipaddr.IPv6, bits);
 }
+
+/** Returns whether `host`, a name or an address, is this machine itself: `localhost`, 127.0.0.0/8 or ::1. */
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, '');
+  if (name.toLowerCase() === 'localhost') return true;
+  return ipaddr.isValid(name) && ipaddr.process(name).range() === 'loopback';
+}

@@ -1,7 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
-import { ConfigError } from './config.js';
+import { ConfigError, refuseUnknown } from './config-error.js';
 import { isObject } from './parsers.js';
-import { refuseUnknown } from './refuse-unknown.js';
 import { repeatedMember } from './repeated-member.js';
 import { SETTINGS } from './settings.js';
 

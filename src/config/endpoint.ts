@@ -1,4 +1,4 @@
-import { isLoopback } from './loopback.js';
+import { isLoopback } from './address-policy.js';
 
 /** An OpenAI-compatible service that embeds texts, and one of its models. */
 export interface Endpoint {

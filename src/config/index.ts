@@ -1,8 +1,6 @@
-export { AddressPolicy, hostOf } from './address-policy.js';
-export { type Config, ConfigError } from './config.js';
+export { AddressPolicy, hostOf, isLoopback } from './address-policy.js';
+export { ConfigError } from './config-error.js';
 export { readConfigFile } from './config-file.js';
 export { type Endpoint, isEndpoint, parseEndpoint } from './endpoint.js';
-export { isLoopback } from './loopback.js';
-export { modelSources } from './parsers.js';
 export { resolveConfig } from './resolve.js';
-export { SETTINGS } from './settings.js';
+export { type Config, SETTINGS } from './settings.js';

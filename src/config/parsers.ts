@@ -9,14 +9,21 @@ import { isEndpoint, parseEndpoint } from './endpoint.js';
  * Returns the value of a setting from what a flag, an environment variable or the config file gives. Throws an Error
  * whose message completes "SETTING: …".
  */
-export interface Parser<T = unknown> {
+export interface Parser<T = unknown, Absent = unknown> {
   (value: unknown): T;
   /** The values that are allowed, for people. */
   allowed: string;
+  /** The value of a setting that is not given and has no default. */
+  absent: Absent;
 }
 
-const parser = <T>(allowed: string, parse: (value: unknown) => T): Parser<T> =>
-  Object.assign(parse, { allowed });
+const parser = <T>(allowed: string, parse: (value: unknown) => T): Parser<T, undefined> =>
+  Object.assign(parse, { allowed, absent: undefined });
+
+const listParser = (
+  allowed: string,
+  parse: (value: unknown) => string[],
+): Parser<readonly string[], readonly string[]> => Object.assign(parse, { allowed, absent: [] });
 
 export const text = parser('text', (value): string => {
   if (typeof value !== 'string' || value === '') throw new Error('must be a text that is not empty');
@@ -43,7 +50,7 @@ export const headerText = parser('printable ASCII without spaces', (value): stri
   return value as string;
 });
 
-export const integer = (min: number, max: number): Parser<number> =>
+export const integer = (min: number, max: number): Parser<number, undefined> =>
   parser(`integer, ${min.toLocaleString('en')} to ${max.toLocaleString('en')}`, (value) => {
     const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
     if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max) {
@@ -58,7 +65,7 @@ export const boolean = parser('`true`, `false`', (value): boolean => {
   throw new Error(`must be true or false, not ${JSON.stringify(value)}`);
 });
 
-export const oneOf = (values: readonly string[]): Parser<string> =>
+export const oneOf = (values: readonly string[]): Parser<string, undefined> =>
   parser(values.map((value) => `\`${value}\``).join(', '), (value) => {
     if (values.includes(value as string)) return value as string;
     throw new Error(`must be one of ${values.join(', ')}, not ${JSON.stringify(value)}`);
@@ -68,7 +75,10 @@ export const oneOf = (values: readonly string[]): Parser<string> =>
  * Takes `NAME=SOURCE` pairs separated by commas, a list of such texts, or an object of sources by name. A source is a
  * directory or the URL of an endpoint.
  */
-export const modelSources = parser('`NAME=DIRECTORY` or `NAME=URL`, separated by commas', sourcesOf);
+export const modelSources = Object.assign(sourcesOf, {
+  allowed: '`NAME=DIRECTORY` or `NAME=URL`, separated by commas',
+  absent: {} as Record<string, string>,
+});
 
 function sourcesOf(value: unknown): Record<string, string> {
   const pairs = isObject(value)
@@ -98,7 +108,7 @@ function checkEndpoint(name: string, source: string): string {
 }
 
 /** Takes addresses, CIDR ranges and host names separated by commas, or a list of such texts. */
-export const addressList = parser('addresses, separated by commas', (value): string[] => {
+export const addressList = listParser('addresses, separated by commas', (value): string[] => {
   const entries = textsOf(value);
   // The constructor throws for an entry that is not valid.
   new AddressPolicy(entries);
@@ -106,7 +116,7 @@ export const addressList = parser('addresses, separated by commas', (value): str
 });
 
 /** Takes addresses and CIDR ranges separated by commas, or a list of such texts. */
-export const proxyList = parser('addresses and CIDR ranges, separated by commas', (value): string[] =>
+export const proxyList = listParser('addresses and CIDR ranges, separated by commas', (value): string[] =>
   textsOf(value).map((entry) => {
     if (ipaddr.isValidCIDR(entry) && ipaddr.parseCIDR(entry)[1] === 0) {
       throw new Error(`${JSON.stringify(entry)} contains every address; list those of the proxies`);
@@ -117,7 +127,7 @@ export const proxyList = parser('addresses and CIDR ranges, separated by commas'
 );
 
 /** Takes origins separated by commas, a list of such texts, or `*`. */
-export const originList = parser('origins, separated by commas, or `*`', (value): string[] => {
+export const originList = listParser('origins, separated by commas, or `*`', (value): string[] => {
   const origins = textsOf(value);
   if (origins.includes('*') && origins.length > 1) {
     throw new Error('must be "*" alone, which allows every origin, or origins without it');

@@ -1,11 +1,8 @@
 import path from 'node:path';
-import { LIMITS, type Limits } from '../schema/limits.js';
-import { type Config, ConfigError } from './config.js';
+import { ConfigError, refuseUnknown } from './config-error.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
-import { isKubernetesVariable } from './kubernetes-variables.js';
 import { isObject } from './parsers.js';
-import { refuseUnknown } from './refuse-unknown.js';
-import { SETTINGS, type Setting } from './settings.js';
+import { type Config, camelCase, SETTINGS, type Setting } from './settings.js';
 
 export type Origin = 'flag' | 'environment' | 'file' | 'default';
 
@@ -96,7 +93,7 @@ function findValue(
   file: ConfigFile,
 ): Found {
   const { flag } = setting;
-  const given = flag === undefined ? undefined : flags[attributeOf(flag)];
+  const given = flag === undefined ? undefined : flags[camelCase(flag.replace(/^--(no-)?/, ''))];
   // Commander sets the attribute of a negated flag that is absent to true.
   if (flag !== undefined && given !== undefined && !(setting.negated && given === true)) {
     return { given, origin: 'flag', source: flag };
@@ -110,37 +107,29 @@ function findValue(
   return { given: setting.default, origin: 'default', source: 'default' };
 }
 
-/** The attribute under which commander stores the value of a flag. */
-function attributeOf(flag: string): string {
-  return flag.replace(/^--(no-)?/, '').replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+function configOf(values: ReadonlyMap<string, unknown>): Config {
+  const of = (settings: readonly Setting[], nameOf: (name: string) => string) =>
+    Object.fromEntries(settings.map(({ name, parse }) => [nameOf(name), values.get(name) ?? parse.absent]));
+  const isLimit = ({ name }: Setting) => name.startsWith(LIMIT);
+  const others = of(
+    SETTINGS.filter((setting) => !isLimit(setting)),
+    camelCase,
+  );
+  // Safe: the parser of each setting returns the type of its member.
+  const config = {
+    ...others,
+    limits: of(SETTINGS.filter(isLimit), (name) => name.slice(LIMIT.length)),
+  } as Config;
+  return { ...config, data: path.resolve(config.data) };
 }
 
-function configOf(values: ReadonlyMap<string, unknown>): Config {
-  // Safe: the parser of each setting returns the type of its member.
-  const value = <T>(name: string) => values.get(name) as T;
-  return {
-    host: value('host'),
-    port: value('port'),
-    data: path.resolve(value<string>('data')),
-    store: value('store'),
-    storeConnections: value('store_connections'),
-    storeStatementTimeoutSeconds: value('store_statement_timeout_seconds'),
-    storeReplica: value('store_replica'),
-    adminKey: value('admin_key'),
-    logLevel: value('log_level'),
-    rateLimit: value('rate_limit'),
-    maxSearches: value('max_searches'),
-    page: value('page'),
-    corsOrigins: value<string[] | undefined>('cors_origins') ?? [],
-    trustedProxies: value<string[] | undefined>('trusted_proxies') ?? [],
-    answerTimeoutSeconds: value('answer_timeout_seconds'),
-    maxConnections: value('max_connections'),
-    threads: value('threads'),
-    embedWorkers: value('embed_workers'),
-    models: value<Record<string, string> | undefined>('models') ?? {},
-    webhookAllow: value<string[] | undefined>('webhook_allow') ?? [],
-    limits: Object.fromEntries(
-      Object.keys(LIMITS).map((name) => [name, value<number>(`limits.${name}`)]),
-    ) as unknown as Limits,
-  };
+const LIMIT = 'limits.';
+
+const SERVICE_NAME =
+  /^COSIFT_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
+const SERVICE_PORT = /^COSIFT_(\w+_)?PORT$/;
+
+/** Whether Kubernetes sets this environment variable in every pod for a service called `cosift` or `cosift-…`. */
+function isKubernetesVariable(name: string, value: string): boolean {
+  return SERVICE_NAME.test(name) || (SERVICE_PORT.test(name) && /^(tcp|udp|sctp):\/\//.test(value));
 }

@@ -15,13 +15,8 @@ import {
   withoutPassword,
 } from './parsers.js';
 
-export interface Setting {
-  /** Name in the config file; `a.b` is member `b` of the object `a`. */
-  name: string;
-  /** As `--long-name`. A secret has no flag, because other users of the machine can read command lines. */
-  flag?: string;
-  /** Name of the environment variable. */
-  env: string;
+/** What is defined of a setting; {@link SETTINGS} adds its names. */
+interface Definition {
   help: string;
   default?: string | number | boolean;
   /** The default when it is no fixed value. */
@@ -30,6 +25,7 @@ export interface Setting {
   unit?: string;
   /** Returns the value of the setting; throws when the value is not valid. */
   parse: Parser;
+  /** It has no flag, because other users of the machine can read command lines. */
   secret?: true;
   /** Hides the password that a value may contain. */
   shown?: (value: string) => string;
@@ -39,38 +35,35 @@ export interface Setting {
   negated?: true;
 }
 
+export interface Setting extends Definition {
+  /** Name in the config file; `a.b` is member `b` of the object `a`. */
+  name: string;
+  /** As `--long-name`. */
+  flag?: string;
+  /** Name of the environment variable. */
+  env: string;
+}
+
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
-/** Every setting of the server, in the order in which it is shown. */
-export const SETTINGS: readonly Setting[] = [
-  {
-    name: 'host',
-    flag: '--host',
-    env: 'COSIFT_HOST',
+/** The settings besides the limits, in the order in which they are shown. */
+const DEFINITIONS = {
+  host: {
     help: 'address to listen on',
     default: '127.0.0.1',
     parse: text,
   },
-  {
-    name: 'port',
-    flag: '--port',
-    env: 'COSIFT_PORT',
+  port: {
     help: 'port to listen on; 0 takes any free one, which is printed',
     default: 8080,
     parse: integer(0, 65_535),
   },
-  {
-    name: 'data',
-    flag: '--data',
-    env: 'COSIFT_DATA',
+  data: {
     help: 'data directory; created if missing; with a store, it has only the admin key and the models of this machine',
     default: './data',
     parse: text,
   },
-  {
-    name: 'store',
-    flag: '--store',
-    env: 'COSIFT_STORE',
+  store: {
     help:
       'PostgreSQL database with pgvector that keeps the databases, keys and webhooks, for one or more services; the ' +
       'environment variable `PGPASSWORD` or a password file may have the password',
@@ -78,10 +71,7 @@ export const SETTINGS: readonly Setting[] = [
     parse: storeUrl,
     shown: withoutPassword,
   },
-  {
-    name: 'store_connections',
-    flag: '--store-connections',
-    env: 'COSIFT_STORE_CONNECTIONS',
+  store_connections: {
     help:
       'connections to the store, and as many to its replica, for requests about records; searches and queries take at ' +
       'most three quarters; further requests wait; keys, ' +
@@ -90,10 +80,7 @@ export const SETTINGS: readonly Setting[] = [
     // Each of up to 8 exports keeps one.
     parse: integer(9, 1_000),
   },
-  {
-    name: 'store_statement_timeout_seconds',
-    flag: '--store-statement-timeout-seconds',
-    env: 'COSIFT_STORE_STATEMENT_TIMEOUT_SECONDS',
+  store_statement_timeout_seconds: {
     help:
       'maximum time of a statement of the store, also of one that waits for another service; after it, 503 `timed_out`, ' +
       'and nothing is written',
@@ -101,51 +88,34 @@ export const SETTINGS: readonly Setting[] = [
     defaultText: 'none',
     parse: integer(1, 86_400),
   },
-  {
-    name: 'store_replica',
-    flag: '--store-replica',
-    env: 'COSIFT_STORE_REPLICA',
+  store_replica: {
     help: 'streaming replica of the store, which answers searches and queries of databases whose commits it has all replayed',
     defaultText: 'none',
     parse: storeUrl,
     shown: withoutPassword,
   },
-  {
-    name: 'admin_key',
-    env: 'COSIFT_ADMIN_KEY',
+  admin_key: {
     help: 'admin key, instead of the one in the file `admin.key` of the data directory',
     parse: headerText,
     secret: true,
   },
-  {
-    name: 'log_level',
-    flag: '--log-level',
-    env: 'COSIFT_LOG_LEVEL',
+  log_level: {
     help: 'minimum level of the lines of the log',
     default: 'info',
     parse: oneOf(LOG_LEVELS),
   },
-  {
-    name: 'rate_limit',
-    flag: '--rate-limit',
-    env: 'COSIFT_RATE_LIMIT',
+  rate_limit: {
     help: 'requests of one key and the keys that it issued (a token bucket of this size); further ones get 429 `rate_limited`; 0 is no limit',
     unit: 'requests per minute',
     default: 600_000,
     parse: integer(0, 1_000_000_000),
   },
-  {
-    name: 'max_searches',
-    flag: '--max-searches',
-    env: 'COSIFT_MAX_SEARCHES',
+  max_searches: {
     help: 'concurrent searches and queries; further ones get 503 `busy`',
     default: 256,
     parse: integer(1, 100_000),
   },
-  {
-    name: 'answer_timeout_seconds',
-    flag: '--answer-timeout-seconds',
-    env: 'COSIFT_ANSWER_TIMEOUT_SECONDS',
+  answer_timeout_seconds: {
     help:
       'maximum time of a search, a query, a deletion, or a read of a record, of changes or of a description; ' +
       'after it, 503 `timed_out`, and nothing is deleted',
@@ -153,79 +123,65 @@ export const SETTINGS: readonly Setting[] = [
     default: 30,
     parse: integer(1, 3600),
   },
-  {
-    name: 'max_connections',
-    flag: '--max-connections',
-    env: 'COSIFT_MAX_CONNECTIONS',
+  max_connections: {
     help: 'open connections, at most half of the file descriptors of the process; further ones are closed on arrival',
     default: 10_000,
     parse: integer(1, 1_000_000),
   },
-  {
-    name: 'page',
-    flag: '--no-page',
-    env: 'COSIFT_PAGE',
+  page: {
     help: 'whether the page at `/` is served; the flag turns it off',
     default: true,
     parse: boolean,
     negated: true,
   },
-  {
-    name: 'cors_origins',
-    flag: '--cors-origins',
-    env: 'COSIFT_CORS_ORIGINS',
+  cors_origins: {
     help:
       'origins whose web pages may call the service (CORS), such as `https://app.example.com`; `*` allows all; ' +
       'the flag may be repeated',
     parse: originList,
     repeat: true,
   },
-  {
-    name: 'trusted_proxies',
-    flag: '--trusted-proxies',
-    env: 'COSIFT_TRUSTED_PROXIES',
+  trusted_proxies: {
     help:
       'addresses and CIDR ranges of proxies; in their requests, the header `x-forwarded-for` names the client, which the ' +
       'log contains; the flag may be repeated',
     parse: proxyList,
     repeat: true,
   },
-  {
-    name: 'threads',
-    flag: '--threads',
-    env: 'COSIFT_THREADS',
+  threads: {
     help: 'threads that scan',
     defaultText: 'one per core',
     parse: integer(1, MAX_THREADS),
   },
-  {
-    name: 'embed_workers',
-    flag: '--embed-workers',
-    env: 'COSIFT_EMBED_WORKERS',
+  embed_workers: {
     help: 'threads that embed texts, each with a copy of the model',
     defaultText: 'one per core, at most 4',
     parse: integer(1, MAX_EMBED_WORKERS),
   },
-  {
-    name: 'models',
-    flag: '--models',
-    env: 'COSIFT_MODELS',
+  models: {
     help:
       'models in addition to the built-in one: directories, and endpoints such as `https://HOST/v1#model=NAME`; the ' +
       'flag may be repeated, and the config file has an object',
     parse: modelSources,
     repeat: true,
   },
-  {
-    name: 'webhook_allow',
-    flag: '--webhook-allow',
-    env: 'COSIFT_WEBHOOK_ALLOW',
+  webhook_allow: {
     help:
       'addresses, CIDR ranges or host names that webhooks may reach although they are not public; the flag may be ' +
       'repeated, and the config file may have a list',
     parse: addressList,
     repeat: true,
   },
+} as const satisfies Record<string, Definition>;
+
+/** Every setting of the server, in the order in which it is shown. */
+export const SETTINGS: readonly Setting[] = [
+  ...Object.entries<Definition>(DEFINITIONS).map(([name, definition]) => ({
+    ...definition,
+    name,
+    ...(!definition.secret && { flag: `${definition.negated ? '--no' : '-'}-${name.replaceAll('_', '-')}` }),
+    env: `COSIFT_${name.toUpperCase()}`,
+  })),
   ...(Object.keys(LIMITS) as (keyof Limits)[]).map((name) => ({
     name: `limits.${name}`,
     env: `COSIFT_LIMIT_${name.toUpperCase()}`,
@@ -235,3 +191,21 @@ export const SETTINGS: readonly Setting[] = [
     parse: integer(1, maxOf(name)),
   })),
 ];
+
+type Definitions = typeof DEFINITIONS;
+type CamelCase<Name extends string> = Name extends `${infer Word}_${infer Rest}`
+  ? `${Word}${Capitalize<CamelCase<Rest>>}`
+  : Name;
+type ValueOf<D extends Definition> =
+  | ReturnType<D['parse']>
+  | (D extends { default: unknown } ? never : D['parse']['absent']);
+
+/** The values of all settings, by their names in camel case: `store_replica` is `storeReplica`. */
+export type Config = { [Name in keyof Definitions as CamelCase<Name>]: ValueOf<Definitions[Name]> } & {
+  limits: Limits;
+};
+
+/** The name in camel case, of a setting or of a flag without its dashes. */
+export function camelCase(name: string): string {
+  return name.replaceAll(/[-_](\w)/g, (_, letter: string) => letter.toUpperCase());
+}
