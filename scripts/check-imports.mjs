@@ -4,7 +4,7 @@
 //   node scripts/check-imports.mjs [ROOT]     ROOT: the checkout, default this one
 import { fileURLToPath } from 'node:url';
 import { faultsOf } from './imports/faults.mjs';
-import { readImports } from './imports/parse.mjs';
+import { readImports } from './imports/read.mjs';
 import * as rooms from './imports/rooms.mjs';
 
 const [root = fileURLToPath(new URL('../', import.meta.url))] = process.argv.slice(2);

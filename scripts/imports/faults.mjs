@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 
-/** @typedef {import('./parse.mjs').Import} Import */
+/** @typedef {import('./read.mjs').Import} Import */
 
 /**
  * What is wrong with the imports, one line each: `file:line: reason`.
@@ -119,8 +119,8 @@ function partingOf(from, to) {
 
 /** The file or subfolder of `folder` in which `file` is. */
 function childOf(folder, file) {
-  if (folder === '') return file.split('/', 1)[0];
-  return file.startsWith(`${folder}/`) ? file.slice(folder.length + 1).split('/', 1)[0] : undefined;
+  const start = folder === '' ? '' : `${folder}/`;
+  return file.startsWith(start) ? file.slice(start.length).split('/', 1)[0] : undefined;
 }
 
 function isIn(file, path) {

@@ -4,8 +4,9 @@ import { type DocComment, parseDocComment } from './doc-comment.js';
 type Program = ReturnType<typeof parse>['program'];
 export type Statement = Program['body'][number];
 type Kind<Name> = Extract<Statement, { type: Name }>;
-type InterfaceMember = Kind<'TSInterfaceDeclaration'>['body']['body'][number];
-type ClassMember = Kind<'ClassDeclaration'>['body']['body'][number];
+type MemberNode =
+  | Kind<'TSInterfaceDeclaration'>['body']['body'][number]
+  | Kind<'ClassDeclaration'>['body']['body'][number];
 
 /** An exported function, class, interface, type or value. */
 export interface Declaration {
@@ -44,116 +45,92 @@ export class DeclarationReader {
 
   /** What `statement` declares; `outer` is the statement that has its comment. */
   read(statement: Statement, outer: Node = statement as Node): Declaration[] {
-    const doc = docOf(outer);
+    const declared = (
+      name: string,
+      kind: Declaration['kind'],
+      signature: string,
+      members: readonly MemberNode[] = [],
+      parents: readonly (Node | null | undefined)[] = [],
+    ): Declaration => ({
+      name,
+      kind,
+      signature,
+      members: members.flatMap((member) => this.#member(member)),
+      parents: parents.flatMap((parent) => (parent ? [nameIn(this.#text(parent))] : [])),
+      doc: docOf(outer),
+    });
     switch (statement.type) {
       case 'FunctionDeclaration':
       case 'TSDeclareFunction': {
         const body = statement.type === 'FunctionDeclaration' ? statement.body : undefined;
-        const text = this.#text(statement, body).replace(/^async /, '');
         return [
-          {
-            name: statement.id?.name ?? '',
-            kind: 'function',
-            signature: text,
-            members: [],
-            parents: [],
-            doc,
-          },
+          declared(statement.id?.name ?? '', 'function', this.#text(statement, body).replace(/^async /, '')),
         ];
       }
       case 'ClassDeclaration': {
-        const members = statement.body.body.flatMap((member) => this.#classMember(member));
-        const parents = [statement.superClass, ...(statement.implements ?? [])].flatMap((parent) =>
-          parent ? [nameIn(this.#text(parent as Node))] : [],
-        );
-        const signature = this.#text(statement, statement.body);
-        return [{ name: statement.id?.name ?? '', kind: 'class', signature, members, parents, doc }];
+        const { id, body, superClass, implements: interfaces } = statement;
+        const parents = [superClass as Node | null, ...((interfaces ?? []) as Node[])];
+        return [declared(id?.name ?? '', 'class', this.#text(statement, body), body.body, parents)];
       }
       case 'TSInterfaceDeclaration': {
-        const members = statement.body.body.flatMap((member) => this.#member(member));
-        const parents = (statement.extends ?? []).map((parent) => nameIn(this.#text(parent)));
-        const signature = this.#text(statement, statement.body);
-        return [{ name: statement.id.name, kind: 'interface', signature, members, parents, doc }];
-      }
-      case 'TSTypeAliasDeclaration': {
-        const type = statement.typeAnnotation;
-        const members =
-          type.type === 'TSTypeLiteral' ? type.members.flatMap((member) => this.#member(member)) : [];
+        const { id, body } = statement;
         return [
-          {
-            name: statement.id.name,
-            kind: 'type',
-            signature: this.#text(statement),
-            members,
-            parents: [],
-            doc,
-          },
+          declared(id.name, 'interface', this.#text(statement, body), body.body, statement.extends ?? []),
         ];
       }
+      case 'TSTypeAliasDeclaration': {
+        const { id, typeAnnotation: type } = statement;
+        const members = type.type === 'TSTypeLiteral' ? type.members : [];
+        return [declared(id.name, 'type', this.#text(statement), members)];
+      }
       case 'VariableDeclaration':
-        return statement.declarations.map(({ id }) => {
-          const name = id.type === 'Identifier' ? id.name : '';
-          return { name, kind: 'value', signature: `const ${this.#text(id)}`, members: [], parents: [], doc };
-        });
+        return statement.declarations.map(({ id }) =>
+          declared(id.type === 'Identifier' ? id.name : '', 'value', `const ${this.#text(id)}`),
+        );
       default:
         return [];
     }
   }
 
-  #member(member: InterfaceMember): Member[] {
-    const text = this.#text(member).replace(/[;,]$/, '');
-    if (member.type === 'TSMethodSignature') {
-      return [
-        {
-          name: keyOf(this.#text(member.key)),
-          kind: 'method',
-          optional: Boolean(member.optional),
-          signature: text,
-          doc: docOf(member),
-        },
-      ];
+  #member(member: MemberNode): Member[] {
+    const doc = docOf(member);
+    switch (member.type) {
+      case 'TSMethodSignature':
+      case 'ClassMethod':
+      case 'TSDeclareMethod': {
+        const isOfClass = member.type !== 'TSMethodSignature';
+        if (isOfClass && (member.accessibility === 'private' || doc?.internal)) return [];
+        const body = member.type === 'ClassMethod' ? member.body : undefined;
+        const text = this.#text(member, body).replace(/[;,]$/, '');
+        return [
+          {
+            name: this.#keyOf(member),
+            kind: 'method',
+            optional: !isOfClass && Boolean(member.optional),
+            signature: isOfClass ? text.replace(/^(override |async )+/, '') : text,
+            doc,
+          },
+        ];
+      }
+      case 'TSPropertySignature':
+      case 'ClassProperty': {
+        const isOfClass = member.type === 'ClassProperty';
+        if (isOfClass && member.accessibility === 'private') return [];
+        const value = isOfClass ? this.#text((member.value ?? member) as Node) : 'unknown';
+        const type = member.typeAnnotation
+          ? this.#text(member.typeAnnotation as Node).replace(/^:\s*/, '')
+          : value;
+        const optional = !isOfClass && Boolean(member.optional);
+        return [{ name: this.#keyOf(member), kind: 'property', optional, signature: type, doc }];
+      }
+      default:
+        return [];
     }
-    if (member.type !== 'TSPropertySignature') return [];
-    const type = member.typeAnnotation ? this.#text(member.typeAnnotation).replace(/^:\s*/, '') : 'unknown';
-    return [
-      {
-        name: keyOf(this.#text(member.key)),
-        kind: 'property',
-        optional: Boolean(member.optional),
-        signature: type,
-        doc: docOf(member),
-      },
-    ];
   }
 
-  #classMember(member: ClassMember): Member[] {
-    if (member.type === 'ClassMethod' || member.type === 'TSDeclareMethod') {
-      if (member.accessibility === 'private' || docOf(member)?.internal) return [];
-      const body = member.type === 'ClassMethod' ? member.body : undefined;
-      const signature = this.#text(member, body).replace(/^(override |async )+/, '');
-      return [
-        {
-          name: keyOf(this.#text(member.key)),
-          kind: 'method',
-          optional: false,
-          signature,
-          doc: docOf(member),
-        },
-      ];
-    }
-    if (member.type !== 'ClassProperty' || member.accessibility === 'private') return [];
-    const type = member.typeAnnotation
-      ? this.#text(member.typeAnnotation as Node).replace(/^:\s*/, '')
-      : this.#text((member.value ?? member) as Node);
-    return [
-      {
-        name: keyOf(this.#text(member.key)),
-        kind: 'property',
-        optional: false,
-        signature: type,
-        doc: docOf(member),
-      },
-    ];
+  /** `[Symbol.asyncDispose]` without brackets, and a quoted name without quotes. */
+  #keyOf({ key }: { key: object }): string {
+    return this.#text(key as Node).replaceAll(/^['"]|['"]$/g, '');
   }
 
   /** The text of a node up to `end`, on as few lines as it has. */
@@ -167,11 +144,6 @@ function docOf(node: Node): DocComment | undefined {
     ?.filter(({ type, value }) => type === 'CommentBlock' && value.startsWith('*'))
     .at(-1);
   return comment && parseDocComment(comment.value);
-}
-
-/** `[Symbol.asyncDispose]` without brackets, and a quoted name without quotes. */
-function keyOf(text: string): string {
-  return text.replaceAll(/^['"]|['"]$/g, '');
 }
 
 function nameIn(text: string): string {

@@ -1,6 +1,6 @@
 // Compares value by value what the import reads from the Parquet files of a folder with what pyarrow reads.
 //
-//   node scripts/parquet-corpus/main.mjs DIR [PYTHON]     PYTHON: with pyarrow, default python3
+//   node bench/parquet/main.mjs DIR [PYTHON]     PYTHON: with pyarrow, default python3
 //
 // Prints one line for each file that differs or that only one of the two reads, and a summary. The exit code is 1 when a
 // value differs, or when a file fails with anything but a message of the import.

@@ -1,1 +1,0 @@
-export function cargoResults(output: string): { failed: string[]; skipped: string[] };

@@ -1,2 +1,0 @@
-export function buildTypeScript(): void;
-export function typeScriptIsBuilt(): boolean;

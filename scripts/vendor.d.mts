@@ -1,1 +1,0 @@
-export function vendoredFiles(): Record<string, string>;
