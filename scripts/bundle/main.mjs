@@ -2,11 +2,15 @@
 //
 //   dist/**/*.cjs          the library and the client for `require`
 //   packages/client/dist   what the package @cosift/client publishes
-//   dist/page              the modules of the page that are made from src
+//   dist/page              the readers of files, which the page loads when it imports one
+import { bundle } from './bundle.mjs';
 import { buildClientPackage } from './client-package.mjs';
 import { buildCommonJs } from './commonjs.mjs';
-import { buildPageModules } from './page.mjs';
 
 await buildCommonJs();
 await buildClientPackage();
-await buildPageModules();
+await bundle('src/readers/in-browser.ts', 'dist/page/lazy/import.js', {
+  format: 'esm',
+  platform: 'browser',
+  minify: true,
+});

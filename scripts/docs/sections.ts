@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import { commands } from './commands.js';
 import { errorCodes, problemCodes } from './errors.js';
 import { library } from './library/index.js';
-import { limits } from './limits.js';
 import { metrics, processMetrics } from './metrics.js';
 import { routes } from './routes.js';
-import { settings } from './settings.js';
+import { limits, settings } from './settings.js';
 
 /** A part of a page that is made from the sources. It stands between two marks, which name it. */
 interface Section {

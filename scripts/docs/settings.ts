@@ -29,3 +29,16 @@ function shownDefault(value: string | number | boolean | undefined): string {
   if (typeof value === 'number') return value < 10_000 ? String(value) : value.toLocaleString('en');
   return value.includes(' ') ? value : code(value);
 }
+
+/** The table of the limits that can be set. */
+export function limits(): string {
+  const prefix = 'limits.';
+  const rows = SETTINGS.filter(({ name }) => name.startsWith(prefix)).map((setting) => [
+    code(setting.name.slice(prefix.length)),
+    code(setting.flag as string),
+    code(setting.env),
+    (setting.default as number).toLocaleString('en'),
+    setting.help,
+  ]);
+  return table(['name', 'flag', 'environment variable', 'default', 'what is limited'], rows);
+}

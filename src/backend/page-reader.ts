@@ -9,7 +9,7 @@ import {
   type SearchRequest,
 } from '../schema/index.js';
 import type { MapOption, RecordStore, StoreSearchRequest } from '../store/record-store.js';
-import { StaleError } from '../store/stale-error.js';
+import { StaleError } from '../store/store-errors.js';
 import type { PageOptions, PageReply } from './backend.js';
 import type { CallerTurns } from './caller-turns.js';
 import type { DatabaseEmbedder } from './database-embedder.js';

@@ -4,7 +4,7 @@ import type { Embedder } from '../embedding/index.js';
 import { CosiftError, isCode } from '../errors.js';
 import type { Reembedding } from '../schema/index.js';
 import type { RecordStore } from '../store/record-store.js';
-import { StaleError } from '../store/stale-error.js';
+import { StaleError } from '../store/store-errors.js';
 import type { DatabaseInfoCache } from './database-info-cache.js';
 import type { WriteBarriers } from './write-barrier.js';
 

@@ -2,7 +2,7 @@ import { FairLimiter } from '../async/fair-limiter.js';
 import { LinkedAbort } from '../async/linked-abort.js';
 import { unlessAborted } from '../async/until-aborted.js';
 import { CosiftError } from '../errors.js';
-import { heldTooLong, MAX_HELD_MS } from '../store/held-writes.js';
+import { heldTooLong, MAX_HELD_MS } from '../store/store-errors.js';
 import type { WaitOptions } from './backend.js';
 
 /** Writes that may wait at a closed barrier; a further write is refused as busy. */

@@ -8,7 +8,7 @@ import { columnsOf, unknownColumns, withDatabase } from './records/near-names.js
 import { withOptionNames } from './records/option-names.js';
 import { idOf, parseRecordId } from './records/record-id.js';
 import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
-import { whereOption } from './where/index.js';
+import { whereOption } from './where/parse-where.js';
 
 /** Maximum number of ids that a request may have. */
 const MAX_IDS = 1_000;

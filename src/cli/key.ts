@@ -8,7 +8,7 @@ import { type Keys, openKeys } from './keys.js';
 import { withOptionNames } from './records/option-names.js';
 import { table } from './table.js';
 import { modelFreeCommand, type TargetOptions } from './target.js';
-import { whereOption } from './where/index.js';
+import { whereOption } from './where/parse-where.js';
 
 interface CreateOptions extends TargetOptions {
   name: string;

@@ -1,6 +1,5 @@
 import { SingleFlight } from '../async/single-flight.js';
 import { CosiftError } from '../errors.js';
-import { anyUnitVector } from './any-unit-vector.js';
 import type { Embedder, EmbedderStats, PassageOptions, QueryOptions } from './embedder.js';
 import type { Embedded, SplitRequest } from './job.js';
 import { joinPassages, type Split, type TextVectors } from './join-passages.js';
@@ -134,4 +133,11 @@ function queryTooLong(model: string, { tokens, max }: NonNullable<Embedded['tooL
   const detail = `the text has ${tokens} tokens, but model "${model}" takes at most ${max}`;
   const problems = [{ pointer: '/search/text', code: 'value_too_long', detail }] as const;
   return new CosiftError('invalid_request', detail, { problems, fields: { tokens, max } });
+}
+
+/** A vector for a search whose scores do not depend on it: the store takes unit vectors only. */
+export function anyUnitVector(dimensions: number): Float64Array {
+  const vector = new Float64Array(dimensions);
+  vector[0] = 1;
+  return vector;
 }

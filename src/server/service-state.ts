@@ -1,8 +1,8 @@
 import type { Config } from '../config/index.js';
 import { adminKey } from './keys/admin-key.js';
-import { openKeyStore } from './keys/open-key-store.js';
+import { FileKeyStore } from './keys/file-key-store.js';
 import type { ServiceState } from './shared-state.js';
-import { openWebhookStore } from './webhooks/open-webhook-store.js';
+import { FileWebhookStore } from './webhooks/file-webhook-store.js';
 
 type StateOptions = Pick<Config, 'data' | 'store' | 'adminKey' | 'storeStatementTimeoutSeconds'>;
 
@@ -16,7 +16,7 @@ export async function openServiceState(config: StateOptions): Promise<ServiceSta
     const { openSharedState } = await import('./shared-state.js');
     return openSharedState(options, admin, given !== undefined);
   }
-  const [keys, webhooks] = [await openKeyStore(data, admin.key), await openWebhookStore(data)];
+  const [keys, webhooks] = [await FileKeyStore.open(data, admin.key), await FileWebhookStore.open(data)];
   return { admin, keys, webhooks, close: async () => undefined };
 }
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { type Backend, openBackend } from '../../src/backend/index.js';
 import { isCode } from '../../src/errors.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 
 const RECORDS = 400;
 

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { type Backend, openBackend } from '../../src/backend/index.js';
 import { HeldModel } from '../helpers/held-model.js';
 import { firstTokenModel } from '../helpers/model-variant.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 import { serve } from '../helpers/processes.js';
 
 describe.skipIf(NO_SERVER !== undefined)(

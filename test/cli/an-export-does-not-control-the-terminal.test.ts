@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { forTerminal } from '../../src/cli/export/for-terminal.js';
+import { forTerminal } from '../../src/cli/export/output.js';
 import { escaped, shownJson, warn } from '../../src/cli/failure.js';
 import { parseOrdered, writeOrdered } from '../../src/cli/ordered-json.js';
 import { bytesOf } from '../helpers/archives.js';

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { resolveConfig } from '../../src/config/index.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 import { Command, cosift, lines, temporaryDirectory } from '../helpers/processes.js';
 
 const STORE = 'postgres://someone:hidden@127.0.0.1:9/none';

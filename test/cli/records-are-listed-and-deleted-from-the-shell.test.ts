@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { open } from 'cosift';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freePort } from '../helpers/free-port.js';
+import { freePort } from '../../scripts/postgres/free-port.js';
 import { cosift, KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));

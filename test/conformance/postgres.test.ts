@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { inFull } from '../helpers/full.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 import { describeContract, describeWrites } from './contract.js';
 import { openOver } from './reopenable.js';
 

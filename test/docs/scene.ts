@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { freePort } from '../helpers/free-port.js';
+import { freePort } from '../../scripts/postgres/free-port.js';
 import { type Block, SampleError } from './blocks.js';
 import { compareJson, compareText } from './compare.js';
 import { install, root } from './installation.js';

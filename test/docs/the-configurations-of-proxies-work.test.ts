@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, expect, test, vi } from 'vitest';
-import { freePort } from '../helpers/free-port.js';
+import { freePort } from '../../scripts/postgres/free-port.js';
 import { KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 import { blocksOf } from './blocks.js';
 import { root } from './installation.js';

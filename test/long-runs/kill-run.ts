@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { PostgresServer } from '../helpers/postgres/server.js';
+import type { PostgresServer } from '../../scripts/postgres/server.js';
 import { Front } from './front.js';
 
 export interface Kills {

@@ -3,7 +3,7 @@
 //   npx tsx test/long-runs/main.ts kills 100 20    kills of fronts, and of the server
 //   npx tsx test/long-runs/main.ts load 600        seconds of mixed load at two fronts
 
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { KillRun } from './kill-run.js';
 import { runMixedLoad } from './mixed-load.js';
 

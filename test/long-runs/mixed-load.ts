@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { PostgresServer } from '../../scripts/postgres/server.js';
 import type { Data } from '../../src/schema/index.js';
 import { type KnownRecord, Oracle } from '../conformance/oracle.js';
 import { DIMENSIONS, randomData, randomFilter, randomVector } from '../conformance/random-records.js';
-import type { PostgresServer } from '../helpers/postgres/server.js';
 import { Random } from '../helpers/random.js';
 import { Front } from './front.js';
 

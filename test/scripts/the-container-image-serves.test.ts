@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { freePort } from '../helpers/free-port.js';
+import { freePort } from '../../scripts/postgres/free-port.js';
 import { Command, temporaryDirectory } from '../helpers/processes.js';
 
 const root = path.resolve(import.meta.dirname, '../..');

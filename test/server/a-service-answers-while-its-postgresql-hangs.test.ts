@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { STORE_CONNECTIONS } from '../../src/schema/open-options.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 import { SilentProxy } from '../helpers/postgres/silent-proxy.js';
 import { Service } from './service.js';
 

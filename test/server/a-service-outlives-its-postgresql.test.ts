@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { Service } from './service.js';
 
 describe.skipIf(NO_SERVER !== undefined)(

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { DataLock } from '../../src/backend/data-lock.js';
 import { ADMIN } from '../../src/server/keys/caller.js';
-import { openKeyStore } from '../../src/server/keys/open-key-store.js';
+import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
 
 const directories: string[] = [];
 afterEach(async () => {
@@ -19,7 +19,7 @@ const begin = async () => {
   return { directory, lock: path.join(directory, 'keys.json.locked') };
 };
 const issue = async (directory: string) => {
-  const keys = await openKeyStore(directory, 'admin');
+  const keys = await FileKeyStore.open(directory, 'admin');
   await keys.issue({ name: 'k', actions: ['search'], databases: '*' }, ADMIN);
   expect(await keys.list(ADMIN)).toHaveLength(1);
   expect(await readdir(directory)).toEqual(['keys.json', 'keys.json.locked']);

@@ -2,19 +2,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { ADMIN } from '../../src/server/keys/caller.js';
 import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
 import { IssuedKeys } from '../../src/server/keys/issued-keys.js';
 import { hashKey } from '../../src/server/keys/key-format.js';
 import type { KeyStore } from '../../src/server/keys/key-store.js';
 import { PostgresKeyStorage } from '../../src/server/keys/postgres-key-storage.js';
-import { openWebhookStore } from '../../src/server/webhooks/open-webhook-store.js';
+import { FileWebhookStore } from '../../src/server/webhooks/file-webhook-store.js';
 import { PostgresWebhookStore } from '../../src/server/webhooks/postgres-webhook-store.js';
 import type { StoredWebhook } from '../../src/server/webhooks/stored-webhook.js';
 import type { WebhookStore } from '../../src/server/webhooks/webhook-store.js';
 import { NodePostgres, ServiceTables } from '../../src/store/postgres/index.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 
 interface Place {
   /** Opens the state as one more process does. */
@@ -27,7 +27,7 @@ async function inFiles(): Promise<Place> {
   const directory = await mkdtemp(path.join(tmpdir(), 'cosift-state-'));
   return {
     keys: async () => new FileKeyStore(directory, 'admin'),
-    webhooks: () => openWebhookStore(directory),
+    webhooks: () => FileWebhookStore.open(directory),
     close: () => rm(directory, { recursive: true, force: true }),
   };
 }

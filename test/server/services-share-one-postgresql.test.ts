@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { KEY, serve } from '../helpers/processes.js';
 import { DELIVERY_TIMES, Receiver } from './receiver.js';
 import { fan, Service } from './service.js';

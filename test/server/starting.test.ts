@@ -5,12 +5,12 @@ import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
+import { freePort } from '../../scripts/postgres/free-port.js';
 import { beginBackend, openBackend } from '../../src/backend/index.js';
 import { ConfigError, resolveConfig } from '../../src/config/index.js';
 import { checkSchema, LIMITS } from '../../src/schema/index.js';
 import { type Running, type StartOptions, start } from '../../src/server/main.js';
 import { LocalStore } from '../../src/store/local/index.js';
-import { freePort } from '../helpers/free-port.js';
 import { fan, JSON_TYPE, Service } from './service.js';
 
 const services: Service[] = [];

@@ -7,7 +7,7 @@ import { type Backend, openBackend } from '../../src/backend/index.js';
 import { buildApp } from '../../src/server/app.js';
 import { TIMEOUTS } from '../../src/server/http/timeouts.js';
 import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
-import { openWebhookStore } from '../../src/server/webhooks/open-webhook-store.js';
+import { FileWebhookStore } from '../../src/server/webhooks/file-webhook-store.js';
 import { Webhooks } from '../../src/server/webhooks/webhooks.js';
 import { ALL_ZERO, Raw, request, untilGauges } from './raw.js';
 import { Service } from './service.js';
@@ -72,7 +72,7 @@ test('a call that takes too long is given up, and counts as in flight until it i
     },
   });
   const keys = new FileKeyStore(directory, 'admin');
-  const webhooks = new Webhooks(await openWebhookStore(directory), local);
+  const webhooks = new Webhooks(await FileWebhookStore.open(directory), local);
   await local.createDatabase('some', { dimensions: 2 });
   const records = [{ id: 1, data: {}, vector: [1, 0] }];
   await local.upsertBatch('some', Buffer.from(JSON.stringify({ records })));

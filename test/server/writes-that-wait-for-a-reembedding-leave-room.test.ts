@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { EmbeddingsServer } from '../helpers/embeddings-server.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 import { Service } from './service.js';
 
 /** More than one key may have in progress, which is three quarters of all. */
@@ -9,7 +9,7 @@ const WRITES = 12;
 
 /** Milliseconds that a write waits at most. */
 const wait = vi.hoisted(() => ({ maxMs: 0 }));
-vi.mock('../../src/store/held-writes.js', async (original) => ({
+vi.mock('../../src/store/store-errors.js', async (original) => ({
   ...(await original<object>()),
   get MAX_HELD_MS() {
     return wait.maxMs;

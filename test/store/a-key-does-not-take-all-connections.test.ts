@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { EmbeddingBackend } from '../../src/backend/embedding-backend.js';
 import { Models } from '../../src/backend/models.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 
 const CONNECTIONS = 8;
 const BODY = Buffer.from(JSON.stringify({ records: [{ id: 1, data: {}, vector: [1, 0] }] }));

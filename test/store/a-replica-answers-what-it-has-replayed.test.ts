@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { EmbeddingBackend } from '../../src/backend/embedding-backend.js';
 import { Models } from '../../src/backend/models.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { TestDatabase } from '../conformance/test-database.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 
 describe.skipIf(NO_SERVER !== undefined)(`a replica${NO_SERVER ? ` (${NO_SERVER})` : ''}`, () => {
   let primary: PostgresServer;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { isCode } from '../../src/errors.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
-import { StaleError } from '../../src/store/stale-error.js';
+import { StaleError } from '../../src/store/store-errors.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 
 const OLD = { model: 'old', fingerprint: 'of old', dimensions: 2 };
 const NEW = { model: 'new', fingerprint: 'of new', dimensions: 2 };

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import type { StoreSearchRequest } from '../../src/store/record-store.js';
 import { ExplainedStatements } from '../helpers/postgres/explained-statements.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 import { Random } from '../helpers/random.js';
 
 const DIMENSIONS = 16;

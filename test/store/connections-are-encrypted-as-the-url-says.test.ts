@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import type { CosiftError } from '../../src/errors.js';
 import { NodePostgres } from '../../src/store/postgres/index.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 import { TlsProxy } from '../helpers/postgres/tls-proxy.js';
 import { selfSignedCertificate } from '../helpers/self-signed-certificate.js';
 

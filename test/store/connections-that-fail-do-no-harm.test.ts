@@ -4,12 +4,12 @@ import path from 'node:path';
 import { inspect } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { CosiftError } from '../../src/errors.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { LimitedDatabase } from '../../src/store/postgres/limited-database.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 import { SilentProxy } from '../helpers/postgres/silent-proxy.js';
 
 const PASSWORD = 'hidden-password';

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 
 /** The tables and functions of Citus with their columns and parameters. They take notes, and refuse what Citus does. */
 const CITUS = `CREATE TABLE calls (place serial, call text);

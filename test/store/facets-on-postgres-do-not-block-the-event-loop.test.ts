@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { engineRequest } from '../../src/store/local/engine-request.js';
 import { unwrap } from '../../src/store/local/unwrap.js';
@@ -8,7 +9,6 @@ import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { Servers } from '../../src/store/postgres/servers.js';
 import { recordsOf } from '../../src/store/postgres/tables.js';
 import type { StoreQueryRequest } from '../../src/store/record-store.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 import { longestTurn, MAX_TURN_MS } from '../server/longest-turn.js';
 
 const RECORDS = 40_000;

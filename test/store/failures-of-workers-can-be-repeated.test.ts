@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 
 describe.skipIf(NO_SERVER !== undefined)(
   `failures of workers of Citus${NO_SERVER ? ` (${NO_SERVER})` : ''}`,

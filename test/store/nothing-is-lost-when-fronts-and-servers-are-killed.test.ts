@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { inFull } from '../helpers/full.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 import { KillRun } from '../long-runs/kill-run.js';
 import { runMixedLoad } from '../long-runs/mixed-load.js';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { type ExplainedStatement, ExplainedStatements } from '../helpers/postgres/explained-statements.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 
 const RECORDS = 12_000;
 const vector = Float64Array.of(1, 0);

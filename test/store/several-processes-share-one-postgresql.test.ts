@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { EmbeddingBackend } from '../../src/backend/embedding-backend.js';
 import { Models } from '../../src/backend/models.js';
 import type { CosiftError } from '../../src/errors.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { TestDatabase } from '../conformance/test-database.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 
 const search = { search: { vector: [1, 0], threshold: 0 } };
 

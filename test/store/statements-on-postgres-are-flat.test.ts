@@ -9,7 +9,7 @@ import type { StoredWebhook } from '../../src/server/webhooks/stored-webhook.js'
 import { Catalog } from '../../src/store/postgres/catalog.js';
 import { PostgresStore, ServiceTables } from '../../src/store/postgres/index.js';
 import { Servers } from '../../src/store/postgres/servers.js';
-import { StaleError } from '../../src/store/stale-error.js';
+import { StaleError } from '../../src/store/store-errors.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
 import { statementsOf } from '../helpers/postgres/source-statements.js';

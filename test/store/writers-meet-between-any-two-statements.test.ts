@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import type { Sql, SqlDatabase } from '../../src/store/postgres/sql.js';
-import { NO_SERVER, PostgresServer } from '../helpers/postgres/server.js';
 
 /** Holds a write before one of its statements, or before its commit. */
 class HeldWrites implements SqlDatabase {

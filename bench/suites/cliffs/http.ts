@@ -1,9 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-
 import { inTemporaryDirectory } from '../../paths.js';
 import { ADMIN_KEY, type Server, startServer } from '../http-load.js';
 import { PipelinedLoad } from '../pipelined-load.js';
-import { processorMs } from '../processor-time.js';
 import type { Cliff, CliffCell } from './cliff.js';
 
 const CONNECTIONS = 16;
@@ -112,4 +111,18 @@ function requestOf(path: string, body: string): Buffer {
     `content-length: ${Buffer.byteLength(body)}`,
   ];
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+/** Linux counts processor time in hundredths of a second, whatever the frequency of its clock is. */
+const TICK_MS = 10;
+
+/** Milliseconds of processor time that all threads of a process have taken; undefined where Linux does not tell. */
+function processorMs(pid: number): number | undefined {
+  try {
+    // The name of the process, in parentheses, may contain spaces.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  } catch {
+    return undefined;
+  }
 }

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { examples } from '../examples.js';
 import { parseCount, parseNumber } from '../option-values.js';
 import { checkDatabase, targetCommand } from '../target.js';
-import type { BenchOptions } from './options.js';
+import type { BenchOptions } from './run.js';
 
 export function benchCommand(): Command {
   return targetCommand('bench')

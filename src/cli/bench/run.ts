@@ -8,6 +8,7 @@ import { printable, shownJson } from '../failure.js';
 import { note, writeLines } from '../output.js';
 import { plural } from '../progress-bar.js';
 import { withDatabase } from '../records/near-names.js';
+import type { TargetOptions } from '../target.js';
 import { type BenchTarget, openBenchTarget } from './bench-target.js';
 import { type CheckResult, check, type Differences } from './check.js';
 import { type BenchFilter, filterOf } from './filter.js';
@@ -20,7 +21,6 @@ import {
 import { generatedText } from './generated-records.js';
 import { describeMachine } from './machine.js';
 import { measure } from './measure.js';
-import type { BenchOptions } from './options.js';
 import { Random } from './random.js';
 import { printed, type Report } from './report.js';
 import { type Query, queriesOf, sampleOf } from './sample.js';
@@ -180,4 +180,15 @@ class Bench {
     };
     return this.#target.search(this.#id, request, this.#signal);
   }
+}
+
+export interface BenchOptions extends TargetOptions {
+  database?: string;
+  /** Number of generated records; undefined unless the user gave it. */
+  records?: number;
+  /** Undefined: one search per core. */
+  concurrency?: number;
+  duration: number;
+  seed: number;
+  json?: true;
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { examples } from '../examples.js';
 import { checkDatabase, modelFreeCommand } from '../target.js';
-import { whereOption } from '../where/index.js';
+import { whereOption } from '../where/parse-where.js';
 import type { ExportOptions } from './export-records.js';
 import { FORMATS } from './format.js';
 

@@ -8,9 +8,8 @@ import { columnsOf, unknownColumns, withDatabase } from '../records/near-names.j
 import { openTarget, type TargetOptions } from '../target.js';
 import { Columns } from './columns.js';
 import { csvOf } from './csv.js';
-import { forTerminal } from './for-terminal.js';
 import { type FormatName, formatOf } from './format.js';
-import { writeOutput } from './output.js';
+import { forTerminal, writeOutput } from './output.js';
 import { parquetOf } from './parquet.js';
 import { recordsOf } from './records.js';
 

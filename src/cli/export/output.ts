@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import { escaped, printableLines } from '../failure.js';
 import { writeBytes } from '../output.js';
 import type { OutputFile } from '../output-file.js';
 
@@ -23,4 +24,14 @@ export async function writeOutput(bytes: AsyncIterable<Uint8Array>, options: Out
     else await pipeline(bytes, stream, { signal });
   };
   await file.fill(write, MODE);
+}
+
+/** Yields lines of NDJSON or CSV so that they do not control the terminal; those of NDJSON keep their meaning. */
+export async function* forTerminal(
+  chunks: AsyncIterable<Uint8Array>,
+  format: 'ndjson' | 'csv',
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  const show = format === 'ndjson' ? escaped : printableLines;
+  for await (const chunk of chunks) yield Buffer.from(show(decoder.decode(chunk, { stream: true })));
 }

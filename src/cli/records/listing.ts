@@ -8,7 +8,7 @@ import { type OrderedObject, writeOrdered } from '../ordered-json.js';
 import { note, writeLines } from '../output.js';
 import { count } from '../progress-bar.js';
 import type { TargetOptions } from '../target.js';
-import { whereOption } from '../where/index.js';
+import { whereOption } from '../where/parse-where.js';
 import { Csv, JsonLines, type RecordFormat, SCORE, Table } from './formats.js';
 import type { Question } from './json-reader.js';
 import { columnsOf, unknownColumns, withDatabase } from './near-names.js';

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { Filter, FilterRule } from '../../schema/index.js';
 import { LIMITS } from '../../schema/limits.js';
 import { parseJsonFilter } from './json-filter.js';
@@ -94,4 +94,12 @@ function columnAdvice(token: Token): string {
 function afterRule(token: Token): string {
   const expected = 'and, or, or the end of the filter is expected here';
   return token.kind === 'text' ? `${expected}; a quote in a text is written \\' or \\"` : expected;
+}
+
+/** The option `--where` of a command that takes a filter. `purpose` says what the filter does there. */
+export function whereOption(purpose: string): Option {
+  return new Option(
+    '--where <filter>',
+    `${purpose}, such as "price < 3 and section = 'graphics'", or as JSON`,
+  ).argParser(parseWhere);
 }

@@ -1,5 +1,5 @@
 import { FairLimiter } from '../../async/fair-limiter.js';
-import { within } from '../../async/within.js';
+import { within } from '../../async/sleep.js';
 import { CosiftError, isCode } from '../../errors.js';
 import type { IssuedKey, KeyDescription, KeyRequest } from '../../schema/index.js';
 import { ADMIN, type Caller, mayManage } from './caller.js';

@@ -1,5 +1,5 @@
 import { rationed } from '../../async/rationed.js';
-import { within } from '../../async/within.js';
+import { within } from '../../async/sleep.js';
 import { isCode } from '../../errors.js';
 import { callerOf, findCaller, sees } from '../admission/access.js';
 import { sendTagged, type TaggedBody, tagged } from '../http/etag.js';

@@ -1,5 +1,5 @@
 import { CosiftError, isErrorCode, type Problem } from '../../errors.js';
-import { StaleError } from '../stale-error.js';
+import { StaleError } from '../store-errors.js';
 import type { NativeFailure } from './binding.js';
 
 /** Returns the result of a native call, or throws the error of its failure: failures cross the binding as values. */

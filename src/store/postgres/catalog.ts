@@ -5,12 +5,11 @@ import { type NativeRules, native } from '../local/binding.js';
 import { engineLimits } from '../local/engine-limits.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoredDatabase, StoreSettings } from '../record-store.js';
-import { CLOCK } from './clock.js';
 import { lockThroughMoves } from './distribution.js';
 import type { Group } from './groups.js';
 import { hasHnswIndex } from './hnsw-index.js';
 import type { Servers } from './servers.js';
-import { arrayOf, type Sql, type SqlValue } from './sql.js';
+import { arrayOf, CLOCK, type Sql, type SqlValue } from './sql.js';
 import {
   changesOf,
   makeAndUse,

@@ -1,4 +1,4 @@
-import { within } from '../../async/within.js';
+import { within } from '../../async/sleep.js';
 import type { Catalog, CatalogEntry } from './catalog.js';
 import type { SqlDatabase } from './sql.js';
 

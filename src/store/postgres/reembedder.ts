@@ -7,7 +7,7 @@ import type {
   ReembeddingSettings,
   StoredReembedding,
 } from '../record-store.js';
-import { StaleError } from '../stale-error.js';
+import { StaleError } from '../store-errors.js';
 import { type Catalog, type CatalogEntry, engineError, settingsOf, settingsText } from './catalog.js';
 import { nativeRow, type RecordRow, ROW } from './rows.js';
 import type { Servers } from './servers.js';

@@ -1,6 +1,6 @@
 import type { CatalogEntry } from './catalog.js';
-import { CLOCK } from './clock.js';
 import type { Sql } from './sql.js';
+import { CLOCK } from './sql.js';
 import { changesOf } from './tables.js';
 
 /**

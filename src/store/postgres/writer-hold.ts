@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { sleep } from '../../async/sleep.js';
-import { MAX_HELD_MS } from '../held-writes.js';
+import { MAX_HELD_MS } from '../store-errors.js';
 import type { CatalogEntry, LockedEntry } from './catalog.js';
-import { CLOCK, STATEMENT_CLOCK } from './clock.js';
 import type { Servers } from './servers.js';
 import type { Sql } from './sql.js';
+import { CLOCK, STATEMENT_CLOCK } from './sql.js';
 
 /** Milliseconds that a process keeps the writers of others waiting, unless it sets the hold again. */
 const HOLD_MS = 10_000;

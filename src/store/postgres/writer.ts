@@ -1,7 +1,7 @@
-import { heldTooLong } from '../held-writes.js';
 import type { NativeRules, NativeWrites, Prepared } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
 import type { CommitResult, EmbeddedVectors, PreparedRecords, StoreDeleteRequest } from '../record-store.js';
+import { heldTooLong } from '../store-errors.js';
 import type { Catalog, CatalogEntry, LockedEntry } from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
 import { lastExpired } from './retention.js';

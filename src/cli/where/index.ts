@@ -1,2 +1,0 @@
-export { parseWhere } from './parse-where.js';
-export { whereOption } from './where-option.js';

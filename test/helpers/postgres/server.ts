@@ -1,1 +1,0 @@
-export { NO_SERVER, PostgresServer } from '../../../scripts/postgres/server.js';
