@@ -55,14 +55,17 @@ export declare class NativeEngine {
   prepareBatch(id: string, body: Uint8Array, vectors: Float32Array): Prepared | NativeFailure | Promise<Prepared | NativeFailure>
   /** Checks lines of JSON. `first_line` is the number of the first line. */
   prepareLines(id: string, body: Uint8Array, firstLine: number): Prepared | NativeFailure | Promise<Prepared | NativeFailure>
-  /** Checks a patch of one record, `{"data"}`. `record` is an integer, a UUID, or `key:` and a key. */
-  preparePatch(id: string, record: string, body: Uint8Array): Prepared | NativeFailure | Promise<Prepared | NativeFailure>
+  /**
+   * Checks a patch of one record, `{"data"}`. `record` is an integer, a UUID, or `key:` and a key.
+   * `form` is how the result shows it.
+   */
+  preparePatch(id: string, record: string, form: string, body: Uint8Array): Prepared | NativeFailure | Promise<Prepared | NativeFailure>
   /**
    * Writes prepared records with the vectors of their texts, one after the other, and the fingerprint of the
    * model that made them. `splits` tells which texts have several vectors.
    */
   commit(id: string, prepared: Prepared, vectors: Float32Array, splits: Uint32Array, fingerprint?: string | undefined | null): NativeCommitted | NativeFailure | Promise<NativeCommitted | NativeFailure>
-  /** One record as a variant shows it; `request` holds `variant` and `forced_filter`. */
+  /** One record; `request` holds `form` and `forced_filter`. */
   record(id: string, record: string, request: string): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** Deletes records and tells how many there were; none once it is stopped. */
   deleteRecords(id: string, request: string, stop: StopFlag): number | NativeFailure | Promise<number | NativeFailure>
@@ -137,8 +140,11 @@ export declare class NativeRules {
   prepareBatch(body: Uint8Array, vectors: Float32Array): Promise<Prepared | NativeFailure>
   /** Checks lines of JSON. `first_line` is the number of the first line. */
   prepareLines(body: Uint8Array, firstLine: number): Promise<Prepared | NativeFailure>
-  /** Checks a patch of one record, `{"data"}`. `record` is an integer, a UUID, or `key:` and a key. */
-  preparePatch(record: string, body: Uint8Array): Prepared | NativeFailure
+  /**
+   * Checks a patch of one record, `{"data"}`. `record` is an integer, a UUID, or `key:` and a key.
+   * `form` is how the result shows it.
+   */
+  preparePatch(record: string, form: string, body: Uint8Array): Prepared | NativeFailure
   /**
    * The stored rows that `find_texts` and `stage` need, JSON: `{"identities":[{"id"}|{"uuid"}],"vectors"}`, of which
    * `stage` needs the vectors: `all`, `keyless` or null.
@@ -154,7 +160,7 @@ export declare class NativeRules {
   textsOf(stored: Array<NativeRow>): Promise<NativeTexts | NativeFailure>
   /** Reads an identity in a path: `{"id"}` or `{"uuid"}`, JSON. */
   recordReference(record: string): string | NativeFailure
-  /** One record as a variant shows it; `request` holds `variant` and `forced_filter`. */
+  /** One record; `request` holds `form` and `forced_filter`. */
   record(stored: NativeRow | undefined | null, record: string, request: string): Buffer | NativeFailure
   /** Whether rows pass `filter` and `forced_filter` of a request. */
   passes(stored: Array<NativeRow>, request: string): Array<boolean> | NativeFailure

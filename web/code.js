@@ -1,4 +1,4 @@
-import { operationPath, requestOf } from './query.js';
+import { operationPath, requestOf, TIMES } from './query.js';
 
 /** The programs that a query can be copied as. Each reads the key from an environment variable. */
 export const LANGUAGES = [
@@ -14,7 +14,7 @@ export function codeOf(language, query, address) {
   const { operation, body } = requestOf(query);
   const { write } = LANGUAGES.find(({ id }) => id === language);
   const path = `/v1/databases/${encodeURIComponent(query.database)}${operationPath(operation, query.variant)}`;
-  return write({ operation, body, path, address, database: query.database, isA: query.variant === 'A' });
+  return write({ operation, body, path, address, database: query.database });
 }
 
 function curl({ body, path, address }) {
@@ -29,18 +29,31 @@ function curl({ body, path, address }) {
 /** A text as one word of a POSIX shell. `encodeURIComponent` keeps quotes and brackets, so addresses need it, too. */
 const shellWord = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-function typescript({ operation, body, address, database, isA }) {
-  const request = JSON.stringify(body, null, 2);
-  const options = isA ? ", { variant: 'uuid' }" : '';
+function typescript({ operation, body, address, database }) {
+  const { search: { text, ...scores } = {}, time_range: timeRange, sort, pagination, ...others } = body;
+  const options = {
+    ...scores,
+    ...others,
+    ...(timeRange && { timeRange }),
+    ...(sort && { sort: { ...sort, ...(sort.time && { time: libraryTime(sort.time) }) } }),
+    ...pagination,
+  };
+  const parts = [...(text === undefined ? [] : [JSON.stringify(text)]), JSON.stringify(options, null, 2)];
   return [
     "import { Client } from '@cosift/client';",
     '',
     `const client = new Client({ url: ${JSON.stringify(address)}, key: process.env.${KEY} ?? '' });`,
-    `const page = await client.database(${JSON.stringify(database)}).${operation}(${request}${options});`,
+    `const page = await client.database(${JSON.stringify(database)}).${operation}(${parts.join(', ')});`,
     'for (const record of page.results) console.log(record);',
     'await client.close();',
     '',
   ].join('\n');
+}
+
+/** The name that the library has for a time of a record: that of variant A. */
+function libraryTime(name) {
+  const [time] = Object.entries(TIMES.B).find(([, inB]) => inB === name) ?? [];
+  return time === undefined ? name : TIMES.A[time];
 }
 
 function python({ body, path, address }) {

@@ -77,7 +77,7 @@ async function measureLibrary(session: Session, library: Library, add: Add): Pro
   const database = library.database(DATABASE);
   const search = async (q: number) => {
     const text = QUERY_TEXTS[q % QUERY_TEXTS.length] as string;
-    await database.search({ search: { text } });
+    await database.search(text);
   };
   for (let q = 0; q < QUERY_TEXTS.length; q++) await search(q);
   for (const clients of session.full ? [1, 2, 4, 8, 16, 32, 64] : [1, 8, 32]) {

@@ -33,6 +33,7 @@ export const ORDER = {
     ['admission'],
     ['keys'],
     ['operations'],
+    ['variants'],
     ['http', 'files'],
   ],
 };

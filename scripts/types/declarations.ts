@@ -1,6 +1,6 @@
 import { COMPONENTS } from '../../src/schema/components.js';
 import { column } from '../../src/schema/filter.js';
-import { ALTERNATIVES, EXCLUSIVE, FILES, MEMBERS, NESTED, ONLY_ALTERNATIVES } from './names.js';
+import { ALTERNATIVES, EXCLUSIVE, FILES, MEMBERS, NESTED } from './names.js';
 import { type Alternative, alternativesOf, choicesOf, limitsOf, type Schema } from './schema.js';
 
 const MAX_LINE = 100;
@@ -38,7 +38,7 @@ export class Declarations {
       this.#addRules(schema, signature);
     } else if (alternatives !== undefined) {
       const union = this.#addAlternatives(schema, alternatives, place);
-      if (!ONLY_ALTERNATIVES.has(place.path)) this.#addType(signature, schema, union, place);
+      this.#addType(signature, schema, union, place);
     } else if (choices !== undefined) {
       const union = choices.map((choice, at) => this.#typeOf(choice, step(place, `/${at}`))).join(' | ');
       this.#addType(signature, schema, union, place);

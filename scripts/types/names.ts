@@ -5,8 +5,8 @@
 export const FILES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   filter: {
     FilterRule: 'FilterRule<T = Data>',
-    FilterGroupB: 'FilterGroup<T = Data>',
-    FilterNodeB: 'Filter<T = Data>',
+    FilterGroup: 'FilterGroup<T = Data>',
+    FilterNode: 'Filter<T = Data>',
   },
   requests: {
     Search: 'Search',
@@ -16,13 +16,10 @@ export const FILES: Readonly<Record<string, Readonly<Record<string, string>>>> =
     HistogramFacet: 'HistogramFacet<T = Data>',
     TimeFacet: 'TimeFacet',
     Facet: 'Facet<T = Data>',
-    SortA: 'SortA<T = Data>',
-    SortB: 'SortB<T = Data>',
-    SearchRequestB: 'SearchRequest<T = Data>',
-    QueryRequestB: 'QueryRequest<T = Data, V extends Variant = Variant>',
-    MapRequestB: 'MapRequest<T = Data>',
-    NewTimestampsA: 'NewUuidTimestamps',
-    NewTimestampsB: 'NewIntegerTimestamps',
+    Sort: 'Sort<T = Data>',
+    SearchRequest: 'SearchRequest<T = Data>',
+    QueryRequest: 'QueryRequest<T = Data>',
+    MapRequest: 'MapRequest<T = Data>',
     NewTimestamps: 'NewTimestamps',
     EmbeddedPassage: 'EmbeddedPassage',
     NewRecord: 'NewRecord<T = Data>',
@@ -35,15 +32,12 @@ export const FILES: Readonly<Record<string, Readonly<Record<string, string>>>> =
     WebhookRequest: 'WebhookRequest',
   },
   responses: {
-    TimestampsA: 'UuidTimestamps',
-    TimestampsB: 'IntegerTimestamps',
+    Timestamps: 'Timestamps',
     Passage: 'Passage',
-    RecordA: 'UuidRecord<T = Data>',
-    RecordB: 'IntegerRecord<T = Data>',
-    PageB: 'Page<Item>',
-    PointA: 'UuidPoint<T = Data>',
-    PointB: 'IntegerPoint<T = Data>',
-    PointsB: 'Points<Item>',
+    Record: 'StoredRecord<T = Data>',
+    Page: 'Page<Item>',
+    Point: 'MapPoint<T = Data>',
+    Points: 'Points<T = Data>',
     PagePosition: 'PagePosition',
     Total: 'Total',
     ValuesCounts: 'ValuesCounts',
@@ -72,14 +66,6 @@ export const FILES: Readonly<Record<string, Readonly<Record<string, string>>>> =
 /** Components that only the HTTP interface has, or whose types are written by hand. */
 export const INTERNAL: ReadonlySet<string> = new Set([
   'Data',
-  'FilterGroupA',
-  'FilterNodeA',
-  'SearchRequestA',
-  'QueryRequestA',
-  'MapRequestA',
-  'PointsA',
-  'PageA',
-  'Record',
   'Batch',
   'LineEvent',
   'DeleteResult',
@@ -97,7 +83,7 @@ export const MEMBERS: Readonly<Record<string, string>> = {
   'QueryRequest.filter': 'Filter<T>',
   'MapRequest.filter': 'Filter<T>',
   'MapRequest.columns[]': 'ColumnName<T>',
-  'QueryRequest.sort': 'Sort<T, V>',
+  'QueryRequest.sort': 'Sort<T>',
   'DeleteRequest.filter': 'Filter<T>',
   'Embed.columns[]': 'ColumnName<T>',
   'KeyRequest.actions[]': 'Action',
@@ -109,9 +95,8 @@ export const MEMBERS: Readonly<Record<string, string>> = {
   'Search.vector': 'Vector',
   'NewRecord.vector': 'Vector',
   'Page.results[]': 'Item',
-  'Points.points[]': 'Item',
-  'UuidPoint.data': 'Partial<T>',
-  'IntegerPoint.data': 'Partial<T>',
+  'Points.points[]': 'MapPoint<T>',
+  'MapPoint.data': 'Partial<T>',
   'LineProblem.code': 'ProblemCode',
   'LineFailure.code': 'ErrorCode',
   'ProblemBody.code': 'ErrorCode',
@@ -122,10 +107,8 @@ export const MEMBERS: Readonly<Record<string, string>> = {
 export const ALTERNATIVES: Readonly<Record<string, string>> = {
   'Search.text': 'TextSearch',
   'Search.vector': 'VectorSearch',
-  'SortA.column': 'ColumnSort<T = Data>',
-  'SortA.time': 'UuidTimeSort',
-  'SortB.column': 'ColumnSort<T = Data>',
-  'SortB.time': 'IntegerTimeSort',
+  'Sort.column': 'ColumnSort<T = Data>',
+  'Sort.time': 'TimeSort',
   'DeleteRequest.ids': 'DeleteByIds',
   'DeleteRequest.filter': 'DeleteByFilter<T = Data>',
   'DeleteRequest.time_range': 'DeleteByTime<T = Data>',
@@ -133,16 +116,11 @@ export const ALTERNATIVES: Readonly<Record<string, string>> = {
   'DeleteRequest.time_range.end_time': 'TimeRangeUntil',
 };
 
-/** Components that have no type of their own: only their alternatives become types. */
-export const ONLY_ALTERNATIVES: ReadonlySet<string> = new Set(['SortA', 'SortB']);
-
 /** Components that exclude each other, by the component that chooses one of them: none has members of the others. */
 export const EXCLUSIVE: Readonly<Record<string, string>> = {
   ValuesFacet: 'Facet',
   HistogramFacet: 'Facet',
   TimeFacet: 'Facet',
-  NewUuidTimestamps: 'NewTimestamps',
-  NewIntegerTimestamps: 'NewTimestamps',
 };
 
 /** Names of nested objects. Others are written where they are used. */
@@ -152,7 +130,7 @@ export const NESTED: Readonly<Record<string, string>> = {
   'DoctorCheck.problems[]': 'DoctorProblem',
 };
 
-/** Types that depend on `T` or `V` in ways that no schema describes, by file. */
+/** Types that depend on `T` in ways that no schema describes, by file. */
 export const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   filter: {
     EqualityRule: `
@@ -162,13 +140,6 @@ export type EqualityRule<T = Data> = { [Column in ColumnName<T>]-?:
 }[ColumnName<T>];
 `,
   },
-  requests: {
-    Sort: `
-/** Order of the results of a query: by a column, or by a time with its name in the variant. */
-export type Sort<T = Data, V extends Variant = Variant> =
-  ColumnSort<T> | (V extends 'uuid' ? UuidTimeSort : IntegerTimeSort);
-`,
-  },
 };
 
 /** Modules of the types that are written by hand, relative to the generated files. */
@@ -176,5 +147,4 @@ export const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   '../../errors.js': ['ErrorCode', 'Problem', 'ProblemCode'],
   '../columns.js': ['ColumnName', 'Data', 'NumberColumn', 'Operand', 'TextColumn', 'Vector'],
   '../keys.js': ['Action'],
-  '../variant.js': ['Variant'],
 };

@@ -1,3 +1,5 @@
+import { isCode } from '../errors.js';
+import { checkOptions } from '../schema/options.js';
 import type {
   BatchResult,
   Change,
@@ -7,30 +9,36 @@ import type {
   ColumnValue,
   Data,
   DatabaseDescription,
-  DeleteRequest,
   LineEvent,
-  MapRequest,
   NewRecord,
   Page,
   Points,
-  QueryRequest,
   Reembedding,
-  SearchRequest,
-  Variant,
+  StoredRecord,
 } from '../schema/public-types.js';
-import type { LineChunks } from './line-chunks.js';
+import { copied } from './copied.js';
+import type { DatabasePort } from './database-port.js';
+import { follow } from './follow.js';
+import { bytesOf, type LineChunks } from './line-chunks.js';
 import type {
   CallOptions,
   ChangesRequest,
+  DeleteOptions,
   ExportOptions,
   FollowRequest,
-  PageOptions,
+  MapOptions,
+  Query,
+  QueryOptions,
   ReembedOptions,
   SearchOptions,
   UpsertLinesOptions,
   UpsertOptions,
 } from './options.js';
-import type { PointOf, RecordById, RecordOf, ResultOf } from './results.js';
+import { paginate } from './paginate.js';
+import { checkChanges } from './record-values.js';
+import { reembed } from './reembed.js';
+import { deleteCall, exportCall, mapCall, queryCall, searchCall } from './requests.js';
+import { withProgress } from './with-progress.js';
 
 /**
  * The type of the data of records to write: `T`; any columns, or the type `Given` of the argument, if `T` has any
@@ -41,6 +49,12 @@ export type DataToWrite<T, Given> = 0 extends 1 & T
   : string extends keyof T
     ? Given | Readonly<Record<string, ColumnValue | undefined>>
     : T;
+
+/** A record that a search found. */
+export interface SearchResult<T = Data> extends StoredRecord<T> {
+  /** Similarity in meaning, in steps of 1e-9: 0 means unrelated, 1 the same meaning. */
+  relevance_score: number;
+}
 
 // An array is iterable, too. It is listed so that the compiler points to the record that is wrong.
 /** Records to write: an array, or a source that is read record by record. */
@@ -58,15 +72,29 @@ export type RecordSource<R> = readonly R[] | Iterable<R> | AsyncIterable<R>;
  * read little by little must stay as it is until it is read: the records of a source or after the first 1,000 of an array,
  * and the bytes of lines.
  */
-export interface Database<T extends Columns<T> = Data> {
+export class Database<T extends Columns<T> = Data> {
   /** The id of the database. */
   readonly id: string;
+  /** @internal */
+  readonly port: DatabasePort;
+
+  /** @internal Made by `Cosift` and by `Client`. */
+  constructor(id: string, port: DatabasePort) {
+    this.id = id;
+    this.port = port;
+  }
 
   /** Describes the database: settings, columns, number of records, sizes in bytes, times. */
-  describe(options?: CallOptions): Promise<DatabaseDescription>;
+  async describe(options: CallOptions = {}): Promise<DatabaseDescription> {
+    checkCall(options);
+    return await this.port.describe(options);
+  }
 
   /** Drops the database with all its records. */
-  drop(options?: CallOptions): Promise<void>;
+  async drop(options: CallOptions = {}): Promise<void> {
+    checkCall(options);
+    await this.port.drop(options);
+  }
 
   /**
    * Writes records, 1,000 a commit. Each commit is durable and searchable before the next begins. A column that is
@@ -80,10 +108,12 @@ export interface Database<T extends Columns<T> = Data> {
    * const { created } = await facts.upsert([{ id: 1, data: { text: 'The Eiffel Tower is in Paris', height_m: 330 } }]);
    * ```
    */
-  upsert<Given extends Columns<Given> = T>(
+  async upsert<Given extends Columns<Given> = T>(
     records: RecordSource<NewRecord<DataToWrite<T, Given>>>,
-    options?: UpsertOptions,
-  ): Promise<BatchResult>;
+    options: UpsertOptions = {},
+  ): Promise<BatchResult> {
+    return await this.port.upsert(records as Iterable<NewRecord>, options);
+  }
 
   /**
    * Writes NDJSON, one record a line. Yields each problem of a line, the progress after each commit, and a summary at
@@ -92,7 +122,15 @@ export interface Database<T extends Columns<T> = Data> {
    *
    * @throws {CosiftError} `invalid_request` for a chunk that is neither bytes nor text.
    */
-  upsertLines(chunks: LineChunks, options?: UpsertLinesOptions): AsyncIterable<LineEvent>;
+  upsertLines(
+    chunks: LineChunks,
+    options: UpsertLinesOptions = {},
+  ): AsyncGenerator<LineEvent, void, undefined> {
+    checkOptions('upsert', options);
+    const { signal, onProgress } = options;
+    signal?.throwIfAborted();
+    return withProgress(this.port.upsertLines(bytesOf(chunks), { signal }), { onProgress });
+  }
 
   /**
    * Yields all records as NDJSON in chunks of bytes, in the order of the integer ids: the mirror of {@link upsertLines},
@@ -110,35 +148,35 @@ export interface Database<T extends Columns<T> = Data> {
    * @example
    * ```ts
    * let bytes = 0;
-   * for await (const chunk of facts.exportLines({ where: greaterThan('height_m', 300) })) bytes += chunk.length;
+   * for await (const chunk of facts.exportLines({ filter: greaterThan('height_m', 300) })) bytes += chunk.length;
    * ```
    */
-  exportLines(options?: ExportOptions<T>): AsyncIterable<Uint8Array>;
+  exportLines(options: ExportOptions<T> = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    return exportedLines(this.port, copied(options));
+  }
 
   /**
-   * Returns one page of the records that are similar in meaning to a text; highest relevance score first, ties by id.
-   * `query` is the text, or a request in the form of the HTTP interface, which has all options but `variant` and `signal`
-   * in it.
+   * Returns one page of the records that are similar in meaning to a text, or to a vector; highest relevance score
+   * first, ties by id.
    *
    * @throws {CosiftError} `invalid_filter`, `invalid_cursor`, `invalid_time`, `invalid_dimensions`
    *
    * @example
    * ```ts
-   * const { results } = await facts.search('a tall tower', { where: greaterThan('height_m', 300), limit: 10 });
+   * const { results } = await facts.search('a tall tower', { filter: greaterThan('height_m', 300), limit: 10 });
    * ```
    *
    * @example
    * ```ts
-   * const { results } = await facts.search({
-   *   search: { text: 'a tower in France', threshold: 0.3 },
-   *   filter: { rules: [{ column: 'height_m', operator: 'greater_than', value: 300 }] },
-   * });
+   * const points = await cosift.createDatabase('points', { dimensions: 2 });
+   * await points.upsert([{ id: 1, data: { name: 'east' }, vector: [1, 0] }]);
+   * const { results } = await points.search({ vector: [0.6, 0.8] }, { threshold: 0.3 });
    * ```
    */
-  search<V extends Variant = 'integer', Query extends string | object = string | SearchRequest<T>>(
-    query: Query extends string ? Query : SearchRequest<T>,
-    options?: Query extends string ? SearchOptions<T, V> : PageOptions<V>,
-  ): Promise<Page<ResultOf<V, T>>>;
+  async search(query: Query, options?: SearchOptions<T>): Promise<Page<SearchResult<T>>> {
+    const { checked, signal, run } = searchCall(query, options);
+    return (await run(() => this.port.page('search', checked, { signal }))) as Page<SearchResult<T>>;
+  }
 
   /**
    * Yields every record that a search finds, in the order of {@link search}, page after page.
@@ -150,10 +188,10 @@ export interface Database<T extends Columns<T> = Data> {
    * }
    * ```
    */
-  searchAll<V extends Variant = 'integer', Query extends string | object = string | SearchRequest<T>>(
-    query: Query extends string ? Query : SearchRequest<T>,
-    options?: Query extends string ? SearchOptions<T, V> : PageOptions<V>,
-  ): AsyncGenerator<ResultOf<V, T>, void, undefined>;
+  searchAll(query: Query, options?: SearchOptions<T>): AsyncGenerator<SearchResult<T>, void, undefined> {
+    const given = copied(query);
+    return paginate(copied(options), (options) => this.search(given, options));
+  }
 
   /**
    * Returns one page of the records that satisfy filter and time range, in the order of `sort`, without scores.
@@ -163,10 +201,10 @@ export interface Database<T extends Columns<T> = Data> {
    * const { results } = await facts.query({ filter: isNotEmpty('height_m'), sort: { column: 'height_m' } });
    * ```
    */
-  query<V extends Variant = 'integer'>(
-    request?: QueryRequest<T, V>,
-    options?: PageOptions<V>,
-  ): Promise<Page<RecordOf<V, T>>>;
+  async query(options?: QueryOptions<T>): Promise<Page<StoredRecord<T>>> {
+    const { checked, signal, run } = queryCall(options);
+    return (await run(() => this.port.page('query', checked, { signal }))) as Page<StoredRecord<T>>;
+  }
 
   /**
    * Puts the first 2,000 matches of a search, or of a query, on a plane: records of similar meaning are near each other.
@@ -174,32 +212,37 @@ export interface Database<T extends Columns<T> = Data> {
    *
    * @example
    * ```ts
-   * const { points } = await facts.map({ search: { text: 'a tall tower' }, columns: ['country'] });
+   * const { points } = await facts.map({ search: 'a tall tower', columns: ['country'] });
    * for (const { x, y, data } of points) console.log(x, y, data.country);
    * ```
    */
-  map<V extends Variant = 'integer'>(
-    request?: MapRequest<T>,
-    options?: PageOptions<V>,
-  ): Promise<Points<PointOf<V, T>>>;
+  async map(options?: MapOptions<T>): Promise<Points<T>> {
+    const { checked, signal, run } = mapCall(options);
+    return (await run(() => this.port.page('map', checked, { signal }))) as Points<T>;
+  }
 
   /** Yields every record that satisfies the query, in the order of `sort`, page after page. */
-  queryAll<V extends Variant = 'integer'>(
-    request?: QueryRequest<T, V>,
-    options?: PageOptions<V>,
-  ): AsyncGenerator<RecordOf<V, T>, void, undefined>;
+  queryAll(options?: QueryOptions<T>): AsyncGenerator<StoredRecord<T>, void, undefined> {
+    return paginate(copied(options), (options) => this.query(options));
+  }
 
-  /**
-   * Returns a record, or undefined when there is none. An integer id returns integer ids; a UUID, or `key:` and a key,
-   * returns UUIDs.
-   */
-  get<Id extends number | string>(id: Id, options?: CallOptions): Promise<RecordById<Id, T> | undefined>;
+  /** Returns a record by its integer id, its UUID, or `key:` and its key; undefined when there is none. */
+  async get(id: number | string, options: CallOptions = {}): Promise<StoredRecord<T> | undefined> {
+    checkOptions('record', { id });
+    checkCall(options);
+    try {
+      return (await this.port.record(id, options)) as StoredRecord<T>;
+    } catch (error) {
+      if (isCode(error, 'record_not_found')) return undefined;
+      throw error;
+    }
+  }
 
   /**
    * Changes columns of one record and keeps the others. A column with null is removed. The record is embedded again only
    * if its text changes. Two calls that change different columns of the same record at the same time both take effect.
    *
-   * Returns the record right after the change, in the shape that {@link get} returns. A client whose key lacks
+   * Returns the record right after the change. A client whose key lacks
    * `records.read` gets only the columns that it set.
    *
    * @throws {CosiftError} `record_not_found`; `invalid_record` with a pointer such as `/data/price`; `too_large` when the
@@ -210,21 +253,29 @@ export interface Database<T extends Columns<T> = Data> {
    * const { data } = await facts.patch(1, { height_m: 330, architect: null });
    * ```
    */
-  patch<Id extends number | string, Given extends Columns<Given> = Data>(
-    id: Id,
+  async patch<Given extends Columns<Given> = Data>(
+    id: number | string,
     changes: ColumnChanges<T, Given>,
-    options?: CallOptions,
-  ): Promise<RecordById<Id, T>>;
+    options: CallOptions = {},
+  ): Promise<StoredRecord<T>> {
+    checkOptions('record', { id });
+    checkCall(options);
+    checkChanges(changes);
+    return (await this.port.patch(id, { data: changes }, options)) as StoredRecord<T>;
+  }
 
   /**
-   * Deletes records by `ids`, or by `filter` and `time_range`. Returns the number of deleted records.
+   * Deletes records by `ids`, or by `filter` and `timeRange`. Returns the number of deleted records.
    *
    * @example
    * ```ts
    * const deleted = await facts.delete({ filter: equals('country', 'Atlantis') });
    * ```
    */
-  delete(request: DeleteRequest<T>, options?: CallOptions): Promise<number>;
+  async delete(options: DeleteOptions<T>): Promise<number> {
+    const { checked, signal, run } = deleteCall(options);
+    return (await run(() => this.port.delete(checked, { signal }))).deleted;
+  }
 
   /**
    * Returns changes after a position of the change feed, oldest first. Pass `position` and `epoch` of the result as
@@ -233,10 +284,16 @@ export interface Database<T extends Columns<T> = Data> {
    * @throws {CosiftError} `feed_restarted` when the database was created again since `epoch`; `changes_removed` when
    * changes after the position are no longer kept.
    */
-  changes(request?: ChangesRequest, options?: CallOptions): Promise<Changes>;
+  async changes(request: ChangesRequest = {}, options: CallOptions = {}): Promise<Changes> {
+    checkOptions('changes', request);
+    checkCall(options);
+    return await this.port.changes(request, options);
+  }
 
   /** Yields every change after a position, and waits for further ones. Fails as {@link changes} does. */
-  follow(request?: FollowRequest, options?: CallOptions): AsyncGenerator<Change, never, undefined>;
+  follow(request?: FollowRequest, options?: CallOptions): AsyncGenerator<Change, never, undefined> {
+    return follow(this, copied(request), copied(options));
+  }
 
   /**
    * Gives every record a vector of another model, and waits until that is done. Searches and writes continue meanwhile,
@@ -247,12 +304,36 @@ export interface Database<T extends Columns<T> = Data> {
    * @throws {CosiftError} `invalid_request` when there is no such model; `reembedding_not_found` when another caller
    * cancels the re-embedding.
    */
-  reembed(model: string, options?: ReembedOptions): Promise<Reembedding>;
+  async reembed(model: string, options?: ReembedOptions): Promise<Reembedding> {
+    return await reembed(this.port, model, options);
+  }
 
   /**
    * Cancels a re-embedding. The database stays as it was.
    *
    * @throws {CosiftError} `reembedding_not_found` when none was begun.
    */
-  cancelReembedding(options?: CallOptions): Promise<void>;
+  async cancelReembedding(options: CallOptions = {}): Promise<void> {
+    checkCall(options);
+    await this.port.cancelReembedding(options);
+  }
+}
+
+/** Checks the options of a call, and that its signal is not aborted. */
+function checkCall(options: CallOptions): void {
+  checkOptions('call', options);
+  options.signal?.throwIfAborted();
+}
+
+/** Wrong options are a failure of the first chunk. */
+async function* exportedLines<T>(
+  port: DatabasePort,
+  options: ExportOptions<T>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const { checked, vectors, signal, withPointers } = exportCall(options);
+  try {
+    yield* port.exportLines(checked, vectors, { signal });
+  } catch (error) {
+    throw withPointers(error);
+  }
 }

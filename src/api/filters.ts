@@ -35,7 +35,7 @@ type Some<Rules extends readonly AnyFilter[]> = Rules &
  *
  * @example
  * ```ts
- * await facts.search('a tall tower', { where: and(equals('country', 'France'), greaterThan('height_m', 300)) });
+ * await facts.search('a tall tower', { filter: and(equals('country', 'France'), greaterThan('height_m', 300)) });
  * ```
  */
 export function and<Rules extends readonly AnyFilter[]>(...rules: Some<Rules>): RuleGroup<Rules> {

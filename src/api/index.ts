@@ -22,13 +22,28 @@ export type {
   Operand,
   Operator,
   TextColumn,
-  Variant,
   Vector,
 } from '../schema/public-types.js';
 export type * from '../schema/types/filter.js';
-export type * from '../schema/types/requests.js';
+export type {
+  ColumnSort,
+  DatabaseSettings,
+  Embed,
+  EmbeddedPassage,
+  Facet,
+  HistogramFacet,
+  NewRecord,
+  NewTimestamps,
+  Sort,
+  TimeFacet,
+  TimeRange,
+  TimeRangeFrom,
+  TimeRangeUntil,
+  TimeSort,
+  ValuesFacet,
+} from '../schema/types/requests.js';
 export type * from '../schema/types/responses.js';
-export type { Database, DataToWrite, RecordSource } from './database.js';
+export { Database, type DataToWrite, type RecordSource, type SearchResult } from './database.js';
 export type { Databases } from './databases.js';
 export * from './filters.js';
 export type { LineChunks } from './line-chunks.js';
@@ -37,13 +52,18 @@ export type {
   BackupProgress,
   CallOptions,
   ChangesRequest,
+  DeleteOptions,
   ExportOptions,
   FollowRequest,
+  MapOptions,
   PageOptions,
+  Query,
+  QueryOptions,
   ReembedOptions,
+  ScoreOptions,
   SearchOptions,
+  SelectOptions,
   UpsertLinesOptions,
   UpsertOptions,
   UpsertProgress,
 } from './options.js';
-export type { IntegerResult, PointOf, RecordById, RecordOf, ResultOf, UuidResult } from './results.js';

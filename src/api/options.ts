@@ -1,11 +1,15 @@
 import type {
+  ColumnName,
   Data,
   Facet,
   Filter,
   LineProgress,
   Reembedding,
+  Sort,
   TimeRange,
-  Variant,
+  TimeRangeFrom,
+  TimeRangeUntil,
+  Vector,
 } from '../schema/public-types.js';
 
 /** Options of every call. */
@@ -14,21 +18,44 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Options of a call that returns records. */
-export interface PageOptions<V extends Variant = Variant> extends CallOptions {
-  /**
-   * How results are identified: `uuid` by their UUID, `integer` by their integer id. It also determines the names of
-   * their times. Default: `integer`.
-   */
-  variant?: V | undefined;
+/** What a search looks for: a text, or a vector in a database without a model. */
+export type Query =
+  | string
+  | {
+      /** Text to search for by meaning; with `vector`, the text whose words are searched for, with `lexical`. */
+      text: string;
+      vector?: Vector | undefined;
+    }
+  | {
+      text?: string | undefined;
+      /** A vector with as many values as the database has dimensions. */
+      vector: Vector;
+    };
+
+/** Options of a call that selects records. */
+export interface SelectOptions<T> extends CallOptions {
+  /** A rule or a group of rules that every record satisfies. Default: all records. */
+  filter?: Filter<T> | undefined;
+  /** When records were last synced; includes both ends. Default: at any time. */
+  timeRange?: TimeRange | undefined;
 }
 
-/** Options of a search for a text. */
-export interface SearchOptions<T = Data, V extends Variant = Variant> extends PageOptions<V> {
-  /** A rule or a group of rules that every result satisfies. Default: all records. */
-  where?: Filter<T> | undefined;
+/** Options of a call that returns a page. */
+export interface PageOptions<T> extends SelectOptions<T> {
   /** Maximum number of results on a page, from 1 to 100. Default: 50. */
   limit?: number | undefined;
+  /** `next_cursor` of an earlier page, to continue after it. It never expires. Default: the first page. */
+  cursor?: string | undefined;
+  /** Whether to count the matches on all pages. Default: false. */
+  total?: boolean | undefined;
+  /** What to count over the matches on all pages, up to 16 facets. */
+  facets?: readonly Facet<T>[] | undefined;
+  /** Whether to explain how the page was found, and which rules each record passed. Default: false. */
+  explain?: boolean | undefined;
+}
+
+/** Which scores a search returns. */
+export interface ScoreOptions {
   /**
    * Minimum relevance score of the results, from 0 (unrelated) to 1 (the same meaning); a score equal to it passes.
    * Default: 0.2; with `lexical`, 0.2 times (1 - lexical).
@@ -39,16 +66,10 @@ export interface SearchOptions<T = Data, V extends Variant = Variant> extends Pa
    * setting `lexical`. Default: 0.
    */
   lexical?: number | undefined;
-  /** When results were last seen; includes both ends. Default: at any time. */
-  timeRange?: TimeRange | undefined;
-  /** `next_cursor` of an earlier page, to continue after it. It never expires. Default: the first page. */
-  cursor?: string | undefined;
-  /** Whether to count the matches on all pages. Default: false. */
-  total?: boolean | undefined;
-  /** What to count over the matches on all pages, up to 16 facets. */
-  facets?: readonly Facet<T>[] | undefined;
-  /** Whether to explain how the page was found, and which rules each record passed. Default: false. */
-  explain?: boolean | undefined;
+}
+
+/** Options of `search` and `searchAll`. */
+export interface SearchOptions<T = Data> extends PageOptions<T>, ScoreOptions {
   /**
    * Whether to use the approximate index of the database where that is faster. The search may miss a few matches. Not
    * with `total` or `facets`. Default: false.
@@ -59,6 +80,33 @@ export interface SearchOptions<T = Data, V extends Variant = Variant> extends Pa
    */
   passages?: boolean | undefined;
 }
+
+/** Options of `query` and `queryAll`. */
+export interface QueryOptions<T = Data> extends PageOptions<T> {
+  /** Order of the results, by a column or a time; ties by id. Default: last synced first. */
+  sort?: Sort<T> | undefined;
+}
+
+/** Options of `map`. */
+export interface MapOptions<T = Data> extends SelectOptions<T>, ScoreOptions {
+  /** What to search for. Default: the records that were last synced. */
+  search?: Query | undefined;
+  /** The columns that each point has in its `data`, up to 16. Default: none. */
+  columns?: readonly ColumnName<T>[] | undefined;
+}
+
+/** Which records `delete` deletes: those of `ids`, or those of `filter` and `timeRange`. */
+export type DeleteOptions<T = Data> = CallOptions &
+  (
+    | {
+        /** Ids of the records, up to 1,000: integers, UUIDs, or `key:` and a key. */
+        ids: readonly (number | string)[];
+        filter?: undefined;
+        timeRange?: undefined;
+      }
+    | { ids?: undefined; filter: Filter<T>; timeRange?: TimeRangeFrom | TimeRangeUntil | undefined }
+    | { ids?: undefined; filter?: Filter<T> | undefined; timeRange: TimeRangeFrom | TimeRangeUntil }
+  );
 
 /** How far an upsert has come. */
 export interface UpsertProgress {
@@ -81,7 +129,7 @@ export interface UpsertLinesOptions extends CallOptions {
 /** Options of `exportLines`. */
 export interface ExportOptions<T = Data> extends CallOptions {
   /** A rule or a group of rules that every exported record satisfies. Default: all records. */
-  where?: Filter<T> | undefined;
+  filter?: Filter<T> | undefined;
   /** Whether each line has the exact vector of the record. Default: false. */
   vectors?: boolean | undefined;
 }

@@ -1,30 +1,34 @@
 import { isPlain } from '../schema/plain.js';
-import type { Page, Pagination } from '../schema/public-types.js';
+import type { Page } from '../schema/public-types.js';
 
 /** The maximum number of records that a request may ask for. */
 const PAGE_LIMIT = 100;
 
+/** The options that a page has of its own. */
+interface PageOptions {
+  limit?: number | undefined;
+  cursor?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
 /**
- * Yields the records of all pages, beginning at the page of `request`, which the caller must not change. `fetchPage`
+ * Yields the records of all pages, beginning at the page of `options`, which the caller must not change. `fetchPage`
  * requests one page. Throws the reason of the signal instead of a further record once it is aborted.
  */
-export async function* paginate<Request extends { pagination?: Pagination | undefined }, Item>(
-  request: Request,
-  fetchPage: (request: Request) => Promise<Page<Item>>,
-  signal: AbortSignal | undefined,
+export async function* paginate<Options extends PageOptions, Item>(
+  options: Options | undefined,
+  fetchPage: (options: Options | undefined) => Promise<Page<Item>>,
 ): AsyncGenerator<Item, void, undefined> {
-  // `fetchPage` refuses what is not an object. A copy of it would be an empty request, which finds all records.
-  if (!isPlain(request) || !isPlain(request.pagination ?? {})) await fetchPage(request);
-  const { limit = PAGE_LIMIT } = request.pagination ?? {};
-  let pagination: Pagination = { ...request.pagination, limit };
+  // `fetchPage` refuses what is not an object. A copy of it would be empty options, which find all records.
+  if (options !== undefined && !isPlain(options)) await fetchPage(options);
+  let next = { limit: PAGE_LIMIT, ...options } as Options;
   for (;;) {
-    const page = await fetchPage({ ...request, pagination });
-    for (const item of page.results) {
-      signal?.throwIfAborted();
+    const { results, pagination } = await fetchPage(next);
+    for (const item of results) {
+      options?.signal?.throwIfAborted();
       yield item;
     }
-    const { has_more, next_cursor } = page.pagination;
-    if (!has_more || next_cursor === undefined) return;
-    pagination = { ...pagination, cursor: next_cursor };
+    if (!pagination.has_more || pagination.next_cursor === undefined) return;
+    next = { ...next, cursor: pagination.next_cursor };
   }
 }

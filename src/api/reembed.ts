@@ -2,16 +2,11 @@ import { sleep } from '../async/sleep.js';
 import { unlessAborted } from '../async/until-aborted.js';
 import { CosiftError, isCode, isErrorCode } from '../errors.js';
 import { checkOptions } from '../schema/options.js';
-import type { DatabaseDescription, Reembedding } from '../schema/public-types.js';
+import type { Reembedding } from '../schema/public-types.js';
+import type { DatabasePort } from './database-port.js';
 import type { CallOptions, ReembedOptions } from './options.js';
 
-/** The calls that a re-embedding consists of, in process or over HTTP. */
-export interface Reembedder {
-  start(model: string): Promise<Reembedding>;
-  read(options: CallOptions): Promise<Reembedding>;
-  describe(options: CallOptions): Promise<DatabaseDescription>;
-  cancel(): Promise<void>;
-}
+type Reembedder = Pick<DatabasePort, 'startReembedding' | 'reembedding' | 'describe' | 'cancelReembedding'>;
 
 const POLL_MS = 200;
 /** Milliseconds that an aborted call waits for its re-embedding to begin, so that it is cancelled. */
@@ -33,7 +28,7 @@ export async function reembed(
   const { onProgress, signal, cancelOnAbort = true } = options;
   signal?.throwIfAborted();
   const cancels = cancelOnAbort && !(await isRunning(reembedder, { signal }));
-  const starting = reembedder.start(model);
+  const starting = reembedder.startReembedding(model);
   let hasBegun = false;
   try {
     let state = await unlessAborted(starting, signal);
@@ -51,7 +46,7 @@ export async function reembed(
   } catch (error) {
     if (cancels && signal?.aborted) {
       // If the re-embedding has ended by now, or did not begin, there is nothing to cancel.
-      const cancelled = starting.then(() => reembedder.cancel()).catch(() => undefined);
+      const cancelled = starting.then(() => reembedder.cancelReembedding({})).catch(() => undefined);
       await (hasBegun ? cancelled : untilLate(cancelled));
     }
     throw error;
@@ -68,7 +63,7 @@ async function untilLate(call: Promise<unknown>): Promise<void> {
 
 async function isRunning(reembedder: Reembedder, { signal }: CallOptions): Promise<boolean> {
   try {
-    const { state } = await reembedder.read({ signal });
+    const { state } = await reembedder.reembedding({ signal });
     return state === 'running' || state === 'switching';
   } catch (error) {
     if (isCode(error, 'reembedding_not_found')) return false;
@@ -83,7 +78,7 @@ async function readNext(
   { signal }: CallOptions,
 ): Promise<Reembedding> {
   try {
-    return await reembedder.read({ signal });
+    return await reembedder.reembedding({ signal });
   } catch (error) {
     if (!isCode(error, 'reembedding_not_found')) throw error;
     const { model, records } = await reembedder.describe({ signal });

@@ -10,8 +10,8 @@ import type {
   QueryRequest,
   Reembedding,
   SearchRequest,
-  Variant,
 } from '../schema/index.js';
+import type { RecordForm } from '../store/record-store.js';
 import type { CommitStats, DatabaseProgress, SearchStats, StoreEvents } from '../store/store-state.js';
 import type { ExamineAllCall } from './doctor/index.js';
 
@@ -79,9 +79,15 @@ export interface Backend {
    *
    * @throws {CosiftError} `record_not_found`; `invalid_record` and the other codes of records.
    */
-  patchRecord(id: string, recordId: string, body: Uint8Array, options?: PatchOptions): Promise<Uint8Array>;
+  patchRecord(
+    id: string,
+    recordId: string,
+    form: RecordForm,
+    body: Uint8Array,
+    options?: PatchOptions,
+  ): Promise<Uint8Array>;
   /** Returns the JSON of one record; `recordId` is an integer, a UUID or `key:` and a key. */
-  record(id: string, recordId: string, variant: Variant, scope: Scope): Promise<Uint8Array>;
+  record(id: string, recordId: string, form: RecordForm, scope: Scope): Promise<Uint8Array>;
   /** Deletes nothing once `signal` is aborted before the commit. */
   deleteRecords(id: string, request: DeleteRequest, options?: DeleteOptions): Promise<{ deleted: number }>;
 
@@ -140,7 +146,7 @@ export interface ScopedOptions {
 }
 
 export interface PageOptions extends ScopedOptions, Pick<Stoppable, 'isStopped'> {
-  variant: Variant;
+  form: RecordForm;
   /** Called right before the call to the store. An error that `check` throws ends the call. */
   check?: () => void;
 }

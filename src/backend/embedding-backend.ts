@@ -15,9 +15,8 @@ import type {
   QueryRequest,
   Reembedding,
   SearchRequest,
-  Variant,
 } from '../schema/index.js';
-import type { RecordStore, StoredDatabase } from '../store/record-store.js';
+import type { RecordForm, RecordStore, StoredDatabase } from '../store/record-store.js';
 import type { DatabaseProgress, StoreEvents } from '../store/store-state.js';
 import type {
   Backend,
@@ -271,16 +270,17 @@ export class EmbeddingBackend implements Backend {
   async patchRecord(
     id: string,
     recordId: string,
+    form: RecordForm,
     body: Uint8Array,
     options?: PatchOptions,
   ): Promise<Uint8Array> {
     using _call = this.#calls.begin();
-    return await this.#writer.patchRecord(id, recordId, body, options);
+    return await this.#writer.patchRecord(id, recordId, form, body, options);
   }
 
-  async record(id: string, recordId: string, variant: Variant, scope: Scope): Promise<Uint8Array> {
+  async record(id: string, recordId: string, form: RecordForm, scope: Scope): Promise<Uint8Array> {
     using _call = this.#calls.begin();
-    const request = { variant, forced_filter: scope.forcedFilter };
+    const request = { form, forced_filter: scope.forcedFilter };
     return await this.#turns.run(id, scope.caller, () => this.#store.record(id, recordId, request));
   }
 

@@ -7,6 +7,7 @@ export {
   type ModelSource,
   readModelDirectory,
 } from '../embedding/index.js';
+export type { RecordForm } from '../store/record-store.js';
 export type {
   Backend,
   BackendStats,

@@ -47,7 +47,7 @@ export class PageReader {
         }));
       const embeddedAt = performance.now();
       const storeRequest = {
-        variant: options.variant,
+        form: options.form,
         threshold: search.threshold ?? defaultThreshold(search.lexical),
         lexical: lexicalOf(search),
         ...pagination,
@@ -75,7 +75,7 @@ export class PageReader {
     const start = performance.now();
     const { pagination, ...rest } = request;
     const storeRequest = {
-      variant: options.variant,
+      form: options.form,
       ...pagination,
       limit: pagination?.limit ?? DEFAULTS.limit,
       ...rest,

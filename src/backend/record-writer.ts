@@ -1,7 +1,7 @@
 import { FairLimiter } from '../async/fair-limiter.js';
 import { CosiftError } from '../errors.js';
 import type { DeleteRequest, LineEvent } from '../schema/index.js';
-import type { RecordStore } from '../store/record-store.js';
+import type { RecordForm, RecordStore } from '../store/record-store.js';
 import type { BatchOptions, DeleteOptions, LinesOptions, PatchOptions } from './backend.js';
 import type { CallerTurns } from './caller-turns.js';
 import type { ChangeFeed } from './change-feed.js';
@@ -63,15 +63,16 @@ export class RecordWriter {
   async patchRecord(
     id: string,
     recordId: string,
+    form: RecordForm,
     body: Uint8Array,
     { caller, ...options }: PatchOptions = {},
   ): Promise<Uint8Array> {
     const { feed } = this.#dependencies;
     const destination = this.#destination(id, { caller, waitForRoom: false, allOrNothing: true });
     const { store } = destination;
-    const prepared = await store.preparePatch(id, recordId, body);
+    const prepared = await store.preparePatch(id, recordId, form, body);
     const commitAgain = async () =>
-      commitRecords(destination, await store.preparePatch(id, recordId, body), options);
+      commitRecords(destination, await store.preparePatch(id, recordId, form, body), options);
     const { record } =
       prepared.texts().length === 0
         ? await commitRecords(destination, prepared, options)

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Database } from '../api/index.js';
-import type { DeleteRequest, Filter } from '../schema/index.js';
+import type { Filter } from '../schema/index.js';
 import { confirm } from './confirm.js';
 import { examples } from './examples.js';
 import { plural } from './progress-bar.js';
@@ -66,7 +66,7 @@ async function deleteRecords(id: string, options: DeleteOptions): Promise<void> 
 }
 
 async function isConfirmed(database: Database, filter: Filter): Promise<boolean> {
-  const page = await database.query({ filter, total: true, pagination: { limit: 1 } });
+  const page = await database.query({ filter, total: true, limit: 1 });
   const found = page.total?.value ?? 0;
   return found === 0 || (await confirm(`delete ${plural(found, 'record')} of "${database.id}"`, 'yes'));
 }
@@ -76,7 +76,7 @@ async function deleteAll(
   ids: string[] | undefined,
   filter: Filter | undefined,
 ): Promise<number> {
-  if (ids === undefined) return database.delete({ filter } as DeleteRequest);
+  if (ids === undefined) return filter === undefined ? 0 : database.delete({ filter });
   let deleted = 0;
   for (let at = 0; at < ids.length; at += MAX_IDS) {
     deleted += await database.delete({ ids: ids.slice(at, at + MAX_IDS).map(idOf) });

@@ -3,7 +3,7 @@ import { examples } from './examples.js';
 import { type ListingOptions, list, requestOf, withListingOptions } from './records/listing.js';
 import { checkDatabase, targetCommand } from './target.js';
 
-const TIMES = ['first_seen_time', 'last_changed_time', 'last_seen_time'] as const;
+const TIMES = ['created_at', 'changed_at', 'synced_at'] as const;
 
 interface QueryOptions extends ListingOptions {
   sort?: string;

@@ -29,7 +29,7 @@ import { type ClientOptions, Transport } from './transport.js';
  * ```ts
  * const client = new Client({ url: 'http://127.0.0.1:8080', key: process.env.COSIFT_KEY ?? '' });
  * const facts = client.database('facts');
- * for await (const { id, relevance_score } of facts.searchAll({ search: { text: 'deep water' } })) {
+ * for await (const { id, relevance_score } of facts.searchAll('deep water')) {
  *   console.log(id, relevance_score);
  * }
  * ```

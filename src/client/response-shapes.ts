@@ -1,5 +1,4 @@
 import { isErrorCode } from '../errors.js';
-import type { Variant } from '../schema/public-types.js';
 
 /** What a value has to be: a type, a list of such values, or an object with at least these members. */
 export type Shape = 'string' | 'number' | 'boolean' | readonly [Shape] | { readonly [member: string]: Shape };
@@ -19,6 +18,8 @@ function isList(shape: Shape): shape is readonly [Shape] {
 
 const key = { key_id: 'string', name: 'string', actions: ['string'] } as const;
 const database = { id: 'string', records: 'number' } as const;
+const record = { id: 'number', uuid: 'string', data: {} } as const;
+const pagination = { has_more: 'boolean' } as const;
 const webhook = { webhook_id: 'string', position: 'number' } as const;
 
 /** The members of responses that callers rely on. A proxy or another server may send anything. */
@@ -32,7 +33,10 @@ export const SHAPES = {
     unchanged: 'number',
     started_at: 'string',
   },
-  record: { data: {} },
+  record,
+  search: { results: [{ ...record, relevance_score: 'number' }], pagination },
+  query: { results: [record], pagination },
+  map: { points: [{ id: 'number', x: 'number', y: 'number', data: {} }] },
   deletion: { deleted: 'number' },
   changes: {
     changes: [{ position: 'number', kind: 'string', id: 'number' }],
@@ -47,14 +51,6 @@ export const SHAPES = {
   createdWebhook: { ...webhook, secret: 'string' },
   webhooks: { webhooks: [webhook] },
 } as const satisfies Record<string, Shape>;
-
-/** Returns the shape of a map, or of a page of a query, or of a search, whose records have a score. */
-export function matchesShape(variant: Variant, kind: 'query' | 'search' | 'map'): Shape {
-  const id = variant === 'uuid' ? 'string' : 'number';
-  if (kind === 'map') return { points: [{ id, x: 'number', y: 'number', data: {} }] };
-  const record = { id, data: {}, ...(kind === 'search' && { relevance_score: 'number' as const }) } as const;
-  return { results: [record], pagination: { has_more: 'boolean' } };
-}
 
 const EVENTS: ReadonlyMap<unknown, Shape> = new Map<unknown, Shape>([
   ['problem', { line: 'number', pointer: 'string', detail: 'string' }],

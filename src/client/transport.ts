@@ -14,6 +14,9 @@ import { RequestLimits } from './request-limits.js';
 import type { Shape } from './response-shapes.js';
 import { unreachable } from './unreachable.js';
 
+/** Asks for records with both ids; other responses have their own types. */
+const ACCEPT = 'application/vnd.cosift+json, */*';
+
 /** Options of a client. */
 export interface ClientOptions {
   /** Address of the service, such as `http://127.0.0.1:8080`. */
@@ -278,6 +281,7 @@ export class Transport {
       redirect: 'manual',
       headers: {
         'x-api-key': this.#key,
+        accept: ACCEPT,
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body }),

@@ -3,7 +3,8 @@
 import { closing } from '../api/closing.js';
 import { copied } from '../api/copied.js';
 import { countingBytes } from '../api/counting-bytes.js';
-import type { BackupOptions, CallOptions, Database, Databases } from '../api/index.js';
+import { type BackupOptions, type CallOptions, Database, type Databases } from '../api/index.js';
+import { checkedRequest } from '../api/request-values.js';
 import { unlessAborted, untilAborted } from '../async/until-aborted.js';
 import {
   type Backend,
@@ -23,9 +24,8 @@ import {
   type DatabaseSettings,
   type DoctorCheck,
 } from '../schema/index.js';
-import { checkCall } from './call.js';
-import { checkRequest } from './check-request.js';
-import { LocalDatabase } from './local-database.js';
+import { LocalPort } from './local-port.js';
+import { withinLimit } from './within-limit.js';
 
 /** Options of {@link open}. */
 export interface OpenOptions {
@@ -54,7 +54,7 @@ export interface OpenOptions {
  * const cosift = await open('./data');
  * const facts = await cosift.createDatabase('facts');
  * await facts.upsert([{ id: 1, data: { text: 'The Eiffel Tower is in Paris', height_m: 330 } }]);
- * const { results } = await facts.search({ search: { text: 'a tower in France' } });
+ * const { results } = await facts.search('a tower in France');
  * await cosift.close();
  * ```
  *
@@ -97,19 +97,21 @@ export class Cosift implements Databases {
     options: CallOptions = {},
   ): Promise<Database<T>> {
     const database = this.database<T>(id);
-    checkCall(options);
-    const checked = checkDatabaseSettings(checkRequest(settings));
+    checkOptions('call', options);
+    options.signal?.throwIfAborted();
+    const checked = checkDatabaseSettings(withinLimit(checkedRequest(settings)));
     await unlessAborted(this.#backend.createDatabase(id, checked), options.signal);
     return database;
   }
 
   database<T extends Columns<T> = Data>(id: string): Database<T> {
     checkOptions('database', { id });
-    return new LocalDatabase<T>(this.#backend, id);
+    return new Database<T>(id, new LocalPort(this.#backend, id));
   }
 
   async databases(options: CallOptions = {}): Promise<DatabaseDescription[]> {
-    checkCall(options);
+    checkOptions('call', options);
+    options.signal?.throwIfAborted();
     return unlessAborted(this.#backend.listDatabases(), options.signal);
   }
 

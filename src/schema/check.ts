@@ -15,7 +15,6 @@ import type {
   SearchRequest,
   WebhookRequest,
 } from './types/requests.js';
-import type { Variant } from './variant.js';
 
 /**
  * Values with more parts get only the first error: the time to find every error grows with the square of the number of
@@ -25,9 +24,9 @@ const FULL_REPORT_PARTS = 1_000;
 
 class Schemas {
   readonly #ajv: Ajv2020;
-  readonly #compiled = new Map<ComponentName, ValidateFunction>();
+  readonly #compiled = new Map<string, ValidateFunction>();
 
-  constructor(allErrors: boolean) {
+  constructor(components: Readonly<Record<string, object>>, allErrors: boolean) {
     this.#ajv = new Ajv2020({
       allErrors,
       strict: true,
@@ -39,10 +38,10 @@ class Schemas {
       validateFormats: false,
     });
     this.#ajv.addVocabulary(['components']);
-    this.#ajv.addSchema({ $id: 'cosift', components: { schemas: COMPONENTS } });
+    this.#ajv.addSchema({ $id: 'cosift', components: { schemas: components } });
   }
 
-  errors(name: ComponentName, value: unknown): readonly ErrorObject[] {
+  errors(name: string, value: unknown): readonly ErrorObject[] {
     let validate = this.#compiled.get(name);
     if (validate === undefined) {
       validate = this.#ajv.compile({ $ref: `cosift#/components/schemas/${name}` });
@@ -52,29 +51,33 @@ class Schemas {
   }
 }
 
-let firstError: Schemas | undefined;
-let everyError: Schemas | undefined;
+/** Returns a function that checks that a value is an instance of one of the schemas, as {@link checkSchema} does. */
+export function checkerOf<Name extends string>(components: Readonly<Record<Name, object>>) {
+  let firstError: Schemas | undefined;
+  let everyError: Schemas | undefined;
+  return (name: Name, value: unknown): void => {
+    firstError ??= new Schemas(components, false);
+    let errors = firstError.errors(name, value);
+    if (errors.length === 0) return;
+    if (hasAtMost(FULL_REPORT_PARTS, value)) {
+      everyError ??= new Schemas(components, true);
+      errors = everyError.errors(name, value);
+    }
+    const problems = problemsOf(errors);
+    const [first] = problems;
+    const where = first?.pointer ? `${first.pointer}: ` : 'the body ';
+    throw new CosiftError(codeOf(problems), `${where}${first?.detail ?? 'does not match its schema'}`, {
+      problems,
+    });
+  };
+}
 
 /**
- * Checks that `value` is an instance of the schema. `value` is not changed.
+ * Checks that a value is an instance of the schema. It is not changed.
  *
  * @throws {CosiftError} `invalid_filter` when every problem is in the filter, otherwise `invalid_request`.
  */
-export function checkSchema(name: ComponentName, value: unknown): void {
-  firstError ??= new Schemas(false);
-  let errors = firstError.errors(name, value);
-  if (errors.length === 0) return;
-  if (hasAtMost(FULL_REPORT_PARTS, value)) {
-    everyError ??= new Schemas(true);
-    errors = everyError.errors(name, value);
-  }
-  const problems = problemsOf(errors);
-  const [first] = problems;
-  const where = first?.pointer ? `${first.pointer}: ` : 'the body ';
-  throw new CosiftError(codeOf(problems), `${where}${first?.detail ?? 'does not match its schema'}`, {
-    problems,
-  });
-}
+export const checkSchema: (name: ComponentName, value: unknown) => void = checkerOf(COMPONENTS);
 
 /** Whether `value` consists of at most `max` values: items, members, and itself. A vector counts as one. */
 function hasAtMost(max: number, value: unknown): boolean {
@@ -101,22 +104,33 @@ function codeOf(problems: readonly Problem[]): ErrorCode {
     : 'invalid_request';
 }
 
-export function checkSearchRequest(value: unknown, variant: Variant, limits: Limits = LIMITS): SearchRequest {
-  return checkWithText(variant === 'uuid' ? 'SearchRequestA' : 'SearchRequestB', value, limits);
+/** Checks the members of a request by a schema. */
+type SchemaCheck = (value: unknown) => void;
+
+const checkSearch: SchemaCheck = (value) => checkSchema('SearchRequest', value);
+const checkMap: SchemaCheck = (value) => checkSchema('MapRequest', value);
+const checkQuery: SchemaCheck = (value) => checkSchema('QueryRequest', value);
+
+export function checkSearchRequest(
+  value: unknown,
+  limits: Limits = LIMITS,
+  check = checkSearch,
+): SearchRequest {
+  return checkWithText(value, limits, check);
 }
 
-export function checkMapRequest(value: unknown, variant: Variant, limits: Limits = LIMITS): MapRequest {
-  return checkWithText(variant === 'uuid' ? 'MapRequestA' : 'MapRequestB', value, limits);
+export function checkMapRequest(value: unknown, limits: Limits = LIMITS, check = checkMap): MapRequest {
+  return checkWithText(value, limits, check);
 }
 
 /** Checks a request that may have a filter and a text to search for. */
 function checkWithText<Request extends { search?: Search | undefined }>(
-  schema: ComponentName,
   value: unknown,
   limits: Limits,
+  check: SchemaCheck,
 ): Request {
   checkFilterSize(value, limits);
-  checkSchema(schema, value);
+  check(value);
   const request = value as Request;
   if (request.search !== undefined) checkText(request.search, limits);
   return request;
@@ -130,15 +144,15 @@ function checkText({ text }: Search, limits: Limits): void {
   }
 }
 
-export function checkQueryRequest(value: unknown, variant: Variant, limits: Limits = LIMITS): QueryRequest {
+export function checkQueryRequest(value: unknown, limits: Limits = LIMITS, check = checkQuery): QueryRequest {
   checkFilterSize(value, limits);
-  checkSchema(variant === 'uuid' ? 'QueryRequestA' : 'QueryRequestB', value);
+  check(value);
   return value as QueryRequest;
 }
 
 /** Checks the filter of an export as that of a query. */
 export function checkExportFilter(filter: unknown, limits: Limits = LIMITS): FilterGroup | undefined {
-  return checkQueryRequest({ filter }, 'integer', limits).filter as FilterGroup | undefined;
+  return checkQueryRequest({ filter }, limits).filter as FilterGroup | undefined;
 }
 
 export function checkDeleteRequest(value: unknown, limits: Limits = LIMITS): DeleteRequest {

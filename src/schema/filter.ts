@@ -72,8 +72,8 @@ export const filterRule = {
   oneOf: Object.entries(OPERATORS).map(ruleSchema),
 } as const;
 
-/** The schema of a group. `node` names the schema of its rules, so that nested groups are of the same variant. */
-function groupSchema(node: string, required: readonly string[], note: string) {
+/** The schema of a group with these required members. `node` names the schema of its rules. */
+export function groupSchema(node: string, required: readonly string[], note: string) {
   return {
     type: 'object',
     description: 'Rules joined by a condition.',
@@ -114,7 +114,7 @@ function groupSchema(node: string, required: readonly string[], note: string) {
 const OF_RULE = { anyOf: [{ required: ['column'] }, { required: ['operator'] }] } as const;
 
 /** A group or a rule, chosen by the members that are present, so that errors are about the intended schema. */
-function nodeSchema(group: string) {
+export function nodeSchema(group: string) {
   return {
     description: 'A rule, or a group of rules.',
     if: { type: 'object', anyOf: [{ required: ['rules'] }, { required: ['condition'], not: OF_RULE }] },
@@ -124,10 +124,8 @@ function nodeSchema(group: string) {
   } as const;
 }
 
-export const filterGroupA = groupSchema('FilterNodeA', ['condition', 'rules'], 'Required in variant A.');
-export const filterNodeA = nodeSchema('FilterGroupA');
-export const filterGroupB = groupSchema('FilterNodeB', ['rules'], 'Default: `AND`.');
-export const filterNodeB = nodeSchema('FilterGroupB');
+export const filterGroup = groupSchema('FilterNode', ['rules'], 'Default: `AND`.');
+export const filterNode = nodeSchema('FilterGroup');
 
 /** An operator of a rule. */
 export type Operator = FilterRule['operator'];

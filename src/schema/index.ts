@@ -3,6 +3,7 @@ export {
   checkDatabaseSettings,
   checkDeleteRequest,
   checkExportFilter,
+  checkerOf,
   checkKeyRequest,
   checkMapRequest,
   checkQueryRequest,
@@ -50,5 +51,4 @@ export type * from './types/filter.js';
 export type * from './types/requests.js';
 export type * from './types/responses.js';
 export type { LineEvent } from './upsert-stream.js';
-export type { Variant } from './variant.js';
 export type { DeliveryFailure } from './webhooks.js';

@@ -39,7 +39,7 @@ const databases = {
   ],
 } as const;
 const filter = {
-  $ref: '#/components/schemas/FilterGroupB',
+  $ref: '#/components/schemas/FilterGroup',
   description: 'The key sees only records that pass this filter.',
 } as const;
 

@@ -1,11 +1,11 @@
 import { column } from './filter.js';
-import { integerId } from './ids.js';
+import { integerId, uuid } from './ids.js';
 import { score } from './pages.js';
 
 /** Points of a map at most. */
 export const MAP_POINTS = 2_000;
 
-function mapRequestSchema(group: string) {
+export function mapRequestSchema(group: string) {
   return {
     type: 'object',
     description: `Which records to put on a map: the first ${MAP_POINTS.toLocaleString('en')} matches of a search, or of a query.`,
@@ -36,8 +36,7 @@ function mapRequestSchema(group: string) {
   } as const;
 }
 
-export const mapRequestA = mapRequestSchema('FilterGroupA');
-export const mapRequestB = mapRequestSchema('FilterGroupB');
+export const mapRequest = mapRequestSchema('FilterGroup');
 
 const place = {
   x: { type: 'number', description: 'Place along the direction in which the vectors differ most.' },
@@ -48,27 +47,20 @@ const place = {
   },
 } as const;
 
-export const pointA = {
-  type: 'object',
-  description: 'A record on a map, identified by its UUID.',
-  required: ['id', 'x', 'y', 'data'],
-  additionalProperties: false,
-  properties: {
-    id: { type: 'string', format: 'uuid', description: 'UUID of the record.' },
-    relevance_score: score,
-    ...place,
-  },
-} as const;
+/** The schema of a point with these members for the identity of its record. */
+export function pointSchema<Identity extends object>(identity: Identity) {
+  return {
+    type: 'object',
+    description: 'A record on a map.',
+    required: [...Object.keys(identity), 'x', 'y', 'data'],
+    additionalProperties: false,
+    properties: { ...identity, relevance_score: score, ...place },
+  } as const;
+}
 
-export const pointB = {
-  type: 'object',
-  description: 'A record on a map, identified by its integer id.',
-  required: ['id', 'x', 'y', 'data'],
-  additionalProperties: false,
-  properties: { id: integerId, relevance_score: score, ...place },
-} as const;
+export const point = pointSchema({ id: integerId, uuid });
 
-function pointsSchema(point: string) {
+export function pointsSchema(point: string) {
   return {
     type: 'object',
     description: 'Records as points of a plane: the nearer two points, the more alike are their texts.',
@@ -94,5 +86,4 @@ function pointsSchema(point: string) {
   } as const;
 }
 
-export const pointsA = pointsSchema('PointA');
-export const pointsB = pointsSchema('PointB');
+export const points = pointsSchema('Point');

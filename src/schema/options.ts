@@ -9,7 +9,6 @@ import {
   name,
   number,
   type OptionCheck,
-  oneOf,
   partOfRequest,
   satisfying,
   secret,
@@ -20,7 +19,6 @@ import { API_KEY, isApiKey, isServiceUrl, SERVICE_URL } from './service-address.
 /** Maximum delay of a Node timer. */
 const MAX_WAIT_MS = 2_147_483_647;
 
-const variant = oneOf('uuid', 'integer');
 const databaseId = matching('a database id, which is 1 to 64 of a-z 0-9 _ -', DATABASE_ID);
 const recordId = satisfying(
   'a record id, which is an integer from 1 to 2^53 - 1, a UUID, or key: and a key of up to 512 bytes',
@@ -29,6 +27,17 @@ const recordId = satisfying(
 const epoch = matching('a value that a response of a change feed contained', EPOCH);
 const position = integer(0, Number.MAX_SAFE_INTEGER);
 const waitMs = integer(0, MAX_WAIT_MS);
+
+const selection = { filter: partOfRequest, timeRange: partOfRequest, signal };
+const score = { threshold: number(0, 1), lexical: number(0, 1) };
+const page = {
+  ...selection,
+  limit: integer(1, 100),
+  cursor: name,
+  total: flag,
+  facets: partOfRequest,
+  explain: flag,
+};
 
 /**
  * Checks of the arguments and options of the library and the client, by call.
@@ -41,23 +50,12 @@ export const OPTIONS = {
   record: { id: recordId },
   call: { signal },
   upsert: { signal, onProgress: callback },
-  export: { where: partOfRequest, vectors: flag, signal },
-  page: { variant, signal },
-  search: {
-    where: partOfRequest,
-    limit: integer(1, 100),
-    threshold: number(0, 1),
-    lexical: number(0, 1),
-    timeRange: partOfRequest,
-    cursor: name,
-    total: flag,
-    facets: partOfRequest,
-    explain: flag,
-    approximate: flag,
-    passages: flag,
-    variant,
-    signal,
-  },
+  export: { filter: partOfRequest, vectors: flag, signal },
+  searchQuery: { text: name, vector: partOfRequest },
+  search: { ...page, ...score, approximate: flag, passages: flag },
+  query: { ...page, sort: partOfRequest },
+  map: { ...selection, ...score, search: partOfRequest, columns: partOfRequest },
+  delete: { ...selection, ids: partOfRequest },
   backup: { database: databaseId, signal, onProgress: callback },
   model: { model: name },
   reembed: { signal, onProgress: callback, cancelOnAbort: flag },
@@ -110,7 +108,7 @@ function isRecordId(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 1;
 }
 
-/** Returns a JSON pointer into the options as a path of members, such as `where.rules.0`. */
+/** Returns a JSON pointer into the options as a path of members, such as `filter.rules.0`. */
 export function optionOf(pointer: string): string {
   const path = pointer.slice(1).split('/');
   return path.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~')).join('.');

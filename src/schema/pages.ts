@@ -1,6 +1,6 @@
 import { count } from './count.js';
 import { column } from './filter.js';
-import { integerId, recordKey } from './ids.js';
+import { integerId, recordKey, uuid } from './ids.js';
 import { utcTime } from './time.js';
 
 export const data = {
@@ -10,33 +10,26 @@ export const data = {
   additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
 } as const;
 
-const firstSeen = { ...utcTime, description: 'When the record was first seen.' } as const;
-const lastChanged = { ...utcTime, description: 'When the content of the record last changed.' } as const;
-const lastSeen = { ...utcTime, description: 'When the record was last seen, changed or not.' } as const;
+/** The schema of the times of a record under these names: created, changed, synced. */
+export function timestampsSchema<Name extends string>([created, changed, synced]: readonly [
+  Name,
+  Name,
+  Name,
+]) {
+  return {
+    type: 'object',
+    description: 'The times of a record, in UTC.',
+    required: [created, changed, synced],
+    additionalProperties: false,
+    properties: {
+      [created]: { ...utcTime, description: 'When the record was first seen.' },
+      [changed]: { ...utcTime, description: 'When the content of the record last changed.' },
+      [synced]: { ...utcTime, description: 'When the record was last seen, changed or not.' },
+    },
+  } as const;
+}
 
-export const timestampsA = {
-  type: 'object',
-  description: 'The times of a record, in UTC.',
-  required: ['created_at', 'changed_at', 'synced_at'],
-  additionalProperties: false,
-  properties: {
-    created_at: firstSeen,
-    changed_at: lastChanged,
-    synced_at: lastSeen,
-  },
-} as const;
-
-export const timestampsB = {
-  type: 'object',
-  description: 'The times of a record, in UTC.',
-  required: ['first_seen_time', 'last_changed_time', 'last_seen_time'],
-  additionalProperties: false,
-  properties: {
-    first_seen_time: firstSeen,
-    last_changed_time: lastChanged,
-    last_seen_time: lastSeen,
-  },
-} as const;
+export const timestamps = timestampsSchema(['created_at', 'changed_at', 'synced_at']);
 
 const key = {
   ...recordKey,
@@ -51,45 +44,30 @@ export const score = {
     'Similarity in meaning, in steps of 1e-9: 0 means unrelated, 1 the same meaning. Present only in results of a search.',
 } as const;
 
-export const recordA = {
-  type: 'object',
-  description: 'A record that is identified by its UUID.',
-  required: ['id', 'data', 'timestamps'],
-  additionalProperties: false,
-  properties: {
-    id: { type: 'string', format: 'uuid', description: 'UUID of the record.' },
-    key,
-    relevance_score: score,
-    data: { $ref: '#/components/schemas/Data' },
-    timestamps: { $ref: '#/components/schemas/TimestampsA' },
-    passage: { $ref: '#/components/schemas/Passage' },
-    explain: {
-      type: 'object',
-      additionalProperties: true,
-      description: 'With `explain`: which rules of the filter the record passed. Not a stable format.',
+/** The schema of a record with these members for its identity, and times of this schema. */
+export function recordSchema<Identity extends object>(identity: Identity, timestamps: string) {
+  return {
+    type: 'object',
+    description: 'A record.',
+    required: [...Object.keys(identity), 'data', 'timestamps'],
+    additionalProperties: false,
+    properties: {
+      ...identity,
+      key,
+      relevance_score: score,
+      data: { $ref: '#/components/schemas/Data' },
+      timestamps: { $ref: `#/components/schemas/${timestamps}` },
+      passage: { $ref: '#/components/schemas/Passage' },
+      explain: {
+        type: 'object',
+        additionalProperties: true,
+        description: 'With `explain`: which rules of the filter the record passed. Not a stable format.',
+      },
     },
-  },
-} as const;
+  } as const;
+}
 
-export const recordB = {
-  type: 'object',
-  description: 'A record that is identified by its integer id.',
-  required: ['id', 'data', 'timestamps'],
-  additionalProperties: false,
-  properties: {
-    id: integerId,
-    key,
-    relevance_score: score,
-    data: { $ref: '#/components/schemas/Data' },
-    timestamps: { $ref: '#/components/schemas/TimestampsB' },
-    passage: { $ref: '#/components/schemas/Passage' },
-    explain: {
-      type: 'object',
-      additionalProperties: true,
-      description: 'With `explain`: which rules of the filter the record passed. Not a stable format.',
-    },
-  },
-} as const;
+export const record = recordSchema({ id: integerId, uuid }, 'Timestamps');
 
 /** The place of a passage. `start` and `end` are those of `slice` on strings of JavaScript. */
 export const passage = {
@@ -104,11 +82,6 @@ export const passage = {
     start: { ...count, description: 'Offset of its first character in the value of the column.' },
     end: { ...count, description: 'Offset after its last character.' },
   },
-} as const;
-
-/** One record of the variant of the requested id: A for a UUID, B for an integer. */
-export const record = {
-  anyOf: [{ $ref: '#/components/schemas/RecordA' }, { $ref: '#/components/schemas/RecordB' }],
 } as const;
 
 export const total = {
@@ -134,7 +107,7 @@ export const pagePosition = {
   },
 } as const;
 
-function pageSchema(record: string) {
+export function pageSchema(record: string) {
   return {
     type: 'object',
     description: 'A page of records.',
@@ -165,5 +138,4 @@ function pageSchema(record: string) {
   } as const;
 }
 
-export const pageA = pageSchema('RecordA');
-export const pageB = pageSchema('RecordB');
+export const page = pageSchema('Record');

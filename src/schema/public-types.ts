@@ -6,4 +6,3 @@ export type * from './types/filter.js';
 export type * from './types/requests.js';
 export type * from './types/responses.js';
 export type { LineEvent } from './upsert-stream.js';
-export type { Variant } from './variant.js';

@@ -11,35 +11,21 @@ export const startedAt = {
     'Time of the first commit, by the clock of the store. What this call wrote was last synced then or later, and what earlier calls wrote, before. Records that come with their time of last sync are an exception.',
 } as const;
 
-const firstSeen = { ...time, description: 'When the record was first seen. Default: now.' } as const;
-const lastChanged = { ...time, description: 'When its content last changed. Default: now.' } as const;
-const lastSeen = { ...time, description: 'When the record was last seen. Default: now.' } as const;
-
-export const newTimestampsA = {
-  type: 'object',
-  description: 'Times named `created_at`, `changed_at` and `synced_at`.',
-  additionalProperties: false,
-  properties: { created_at: firstSeen, changed_at: lastChanged, synced_at: lastSeen },
-} as const;
-
-export const newTimestampsB = {
-  type: 'object',
-  description: 'Times named `first_seen_time`, `last_changed_time` and `last_seen_time`.',
-  additionalProperties: false,
-  properties: { first_seen_time: firstSeen, last_changed_time: lastChanged, last_seen_time: lastSeen },
-} as const;
-
-/** Times with the names of either variant, chosen by the members that are present. */
-export const newTimestamps = {
-  description: 'Times to store instead of now, for a migration; with one set of names.',
-  if: {
+/** The schema of the times of a record to write under these names: created, changed, synced. */
+export function newTimestampsSchema([created, changed, synced]: readonly [string, string, string]) {
+  return {
     type: 'object',
-    anyOf: Object.keys(newTimestampsB.properties).map((name) => ({ required: [name] })),
-  },
-  // biome-ignore lint/suspicious/noThenProperty: the keyword's name
-  then: { $ref: '#/components/schemas/NewTimestampsB' },
-  else: { $ref: '#/components/schemas/NewTimestampsA' },
-} as const;
+    description: 'Times to store instead of now, for a migration.',
+    additionalProperties: false,
+    properties: {
+      [created]: { ...time, description: 'When the record was first seen. Default: now.' },
+      [changed]: { ...time, description: 'When its content last changed. Default: now.' },
+      [synced]: { ...time, description: 'When the record was last seen. Default: now.' },
+    },
+  } as const;
+}
+
+export const newTimestamps = newTimestampsSchema(['created_at', 'changed_at', 'synced_at']);
 
 export const embeddedPassage = {
   type: 'object',
@@ -194,7 +180,7 @@ export const deleteRequest = {
       description: 'Ids of the records to delete: integers, UUIDs, or `key:` and a key.',
     },
     filter: {
-      $ref: '#/components/schemas/FilterGroupB',
+      $ref: '#/components/schemas/FilterGroup',
       description: 'Rules that the records to delete satisfy. Default: all records.',
     },
     // An empty range matches every time, so as the only member it would delete all records.

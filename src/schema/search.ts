@@ -78,10 +78,8 @@ const extras = {
   },
 } as const;
 
-const timeNamesA = ['created_at', 'changed_at', 'synced_at'] as const;
-const timeNamesB = ['first_seen_time', 'last_changed_time', 'last_seen_time'] as const;
-
-function sortSchema(names: readonly string[]) {
+/** The schema of an order, by a column or by one of these times. */
+export function sortSchema(names: readonly string[]) {
   return {
     type: 'object',
     description: 'Order of the results; ties by id. Default: last synced first.',
@@ -103,10 +101,9 @@ function sortSchema(names: readonly string[]) {
   } as const;
 }
 
-export const sortA = sortSchema(timeNamesA);
-export const sortB = sortSchema(timeNamesB);
+export const sort = sortSchema(['created_at', 'changed_at', 'synced_at']);
 
-function searchRequestSchema(group: string) {
+export function searchRequestSchema(group: string) {
   return {
     type: 'object',
     description: 'A search by meaning.',
@@ -147,7 +144,7 @@ function searchRequestSchema(group: string) {
   } as const;
 }
 
-function queryRequestSchema(group: string, sort: string) {
+export function queryRequestSchema(group: string, sort: string) {
   return {
     type: 'object',
     description: 'A selection of records without a search.',
@@ -172,7 +169,5 @@ function queryRequestSchema(group: string, sort: string) {
   } as const;
 }
 
-export const searchRequestA = searchRequestSchema('FilterGroupA');
-export const searchRequestB = searchRequestSchema('FilterGroupB');
-export const queryRequestA = queryRequestSchema('FilterGroupA', 'SortA');
-export const queryRequestB = queryRequestSchema('FilterGroupB', 'SortB');
+export const searchRequest = searchRequestSchema('FilterGroup');
+export const queryRequest = queryRequestSchema('FilterGroup', 'Sort');

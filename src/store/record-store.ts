@@ -12,7 +12,6 @@ import type {
   QueryRequest,
   Reembedding,
   SearchRequest,
-  Variant,
 } from '../schema/index.js';
 import type { DatabaseProgress, ProgressOptions, StoreEvents, StoreStats } from './store-state.js';
 
@@ -72,7 +71,7 @@ export interface RecordStore {
    *
    * @throws {CosiftError} `record_not_found`, also from the commit, when the record was deleted meanwhile.
    */
-  preparePatch(id: string, recordId: string, patch: Uint8Array): Promise<PreparedRecords>;
+  preparePatch(id: string, recordId: string, form: RecordForm, patch: Uint8Array): Promise<PreparedRecords>;
   /**
    * Writes prepared records with the vectors of their texts. The records are durable and searchable when the promise
    * resolves. Either all of them are written or none. A store of several processes writes nothing once `signal` is aborted
@@ -278,9 +277,15 @@ export interface CommitResult {
   unchanged: number;
   /** Lines that the commit found to be invalid. */
   problems: BadLine[];
-  /** The JSON of the record after a patch, in the variant that shows the kind of id of the patch. */
+  /** The JSON of the record after a patch, in the form that the patch asked for. */
   record?: Uint8Array | undefined;
 }
+
+/**
+ * How a response shows records: with both ids, as all of cosift does, or with one of them as `id`. It also decides the order
+ * of records with equal scores, and the form of cursors: by UUID for `uuid`, otherwise by integer id.
+ */
+export type RecordForm = 'both' | 'uuid' | 'integer';
 
 /** What a caller may see: records outside `forced_filter` do not exist for it. */
 interface Visibility {
@@ -288,7 +293,7 @@ interface Visibility {
 }
 
 export interface RecordRequest extends Visibility {
-  variant: Variant;
+  form: RecordForm;
 }
 
 export type StoreDeleteRequest = DeleteRequest & Visibility;
@@ -298,7 +303,7 @@ export type SearchVector = Float32Array | Float64Array;
 
 /** What every page needs, with all defaults filled in. */
 interface PageRequest extends Visibility {
-  variant: Variant;
+  form: RecordForm;
   limit: number;
   cursor?: NonNullable<Pagination['cursor']>;
 }

@@ -17,7 +17,7 @@ test('and one that it dropped is not found', async () => {
     await store.createDatabase('one', { model: null, fingerprint: null, dimensions: 2 });
     const records = [{ id: 7, data: { name: 'a' }, vector: [1, 0] }];
     await backend.upsertBatch('one', Buffer.from(JSON.stringify({ records })));
-    const search = () => backend.search('one', { search: { vector: [1, 0] } }, { variant: 'integer' });
+    const search = () => backend.search('one', { search: { vector: [1, 0] } }, { form: 'integer' });
     const page = JSON.parse(Buffer.from((await search()).body).toString());
     expect(page.results.map(({ id }: { id: number }) => id)).toEqual([7]);
     await expect(backend.reembedding('one')).rejects.toMatchObject({ code: 'reembedding_not_found' });

@@ -100,7 +100,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       const { body } = await embedding.search(
         'db',
         { search: { text: 'text', threshold: 0 }, pagination: { limit: 10 } },
-        { variant: 'integer' },
+        { form: 'integer' },
       );
       expect(JSON.parse(Buffer.from(body).toString()).results).toHaveLength(10);
     }, 240_000);

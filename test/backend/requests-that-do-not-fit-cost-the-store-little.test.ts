@@ -21,7 +21,7 @@ test('many searches that do not fit their database read its settings a few times
     await backend.ready;
     await backend.createDatabase('two', { dimensions: 2 });
     const search = (search: object) =>
-      backend.search('two', { search } as never, { variant: 'integer' }).catch((error) => error.code);
+      backend.search('two', { search } as never, { form: 'integer' }).catch((error) => error.code);
     for (const [misfit, code] of [
       [{ vector: [1, 0, 0] }, 'invalid_dimensions'],
       [{ text: 'a tower' }, 'invalid_request'],

@@ -115,7 +115,7 @@ test('a database of own vectors is searched by vectors of its records', async ()
     const description = await target.databases.database('d').describe();
     const { signal } = new AbortController();
     const query = { vector: [1, 2, 3, 4] };
-    const page = await target.search('d', { search: query }, signal);
+    const page = await target.search('d', query, undefined, signal);
     const checkWith = (results: typeof page.results) =>
       check(
         {

@@ -43,7 +43,7 @@ const failures = async (status: number, body: string, headers: Record<string, st
   };
   const thrown = [];
   for (const call of [
-    () => database.search({ search: { text: 'x' } }),
+    () => database.search('x'),
     () => keys.list(),
     () => database.reembed('m', { cancelOnAbort: false }),
     importing,

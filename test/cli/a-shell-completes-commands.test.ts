@@ -29,7 +29,7 @@ const LINES: [string[], string[]][] = [
     ['query', 'facts', '--so'],
     ['--sort', '--sort-time'],
   ],
-  [['query', 'facts', '--where', 'a', '--sort-time', 'first'], ['first_seen_time']],
+  [['query', 'facts', '--where', 'a', '--sort-time', 'cr'], ['created_at']],
   [['import', '--format', 'p'], ['parquet']],
   [['key', 'create', '--na'], ['--name']],
   [

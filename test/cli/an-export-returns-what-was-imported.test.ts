@@ -205,23 +205,20 @@ test('keys, UUIDs and ids come back through every format, with vectors and witho
   }
   const opened = await open(join(directory, 'data'));
   try {
-    for (const variant of ['uuid', 'integer'] as const) {
-      for (const limit of [7, 100]) {
-        const pages = [];
-        for (const id of ['first', 'ndjson1']) {
-          const database = opened.database(id);
-          const search = { search: { vector: [1, 0.5], threshold: 0 } };
-          for (const ask of [
-            (cursor?: string) => database.search({ ...search, pagination: { limit, cursor } }, { variant }),
-            (cursor?: string) => database.query({ pagination: { limit, cursor } }, { variant }),
-          ]) {
-            const first = await ask();
-            pages.push([first, await ask(first.pagination.next_cursor ?? undefined)]);
-          }
+    for (const limit of [7, 100]) {
+      const pages = [];
+      for (const id of ['first', 'ndjson1']) {
+        const database = opened.database(id);
+        for (const ask of [
+          (cursor?: string) => database.search({ vector: [1, 0.5] }, { threshold: 0, limit, cursor }),
+          (cursor?: string) => database.query({ limit, cursor }),
+        ]) {
+          const first = await ask();
+          pages.push([first, await ask(first.pagination.next_cursor ?? undefined)]);
         }
-        expect(pages.slice(2)).toEqual(pages.slice(0, 2));
-        expect(JSON.stringify(pages)).toContain('"key"');
       }
+      expect(pages.slice(2)).toEqual(pages.slice(0, 2));
+      expect(JSON.stringify(pages)).toContain('"key"');
     }
   } finally {
     await opened.close();

@@ -118,8 +118,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       expect(await receiver.changes(7)).toEqual([...delivered, `created ${2 ** 40 + 1}`]);
       const user = new Client({ url: second.url, key: issued.key });
       expect(
-        (await user.database('hard').search({ search: { vector: [1, 0, 0, 0], threshold: 0 } })).results
-          .length,
+        (await user.database('hard').search({ vector: [1, 0, 0, 0] }, { threshold: 0 })).results.length,
       ).toBe(5);
       await user.close();
       await moved.close();

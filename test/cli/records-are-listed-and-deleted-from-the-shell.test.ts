@@ -78,7 +78,7 @@ const COMMANDS = [
   ['get', 'facts', '2', '--json'],
   ['databases', 'show', 'facts'],
   ['query', 'facts', '--all', '--csv'],
-  ['query', 'facts', '--json', '--limit', '2', '--sort-time', 'first_seen_time'],
+  ['query', 'facts', '--json', '--limit', '2', '--sort-time', 'created_at'],
   ['query', 'facts', '--where', "country = 'France' or open = true", '--columns', 'name,country'],
   ['query', 'many', '--all', '--json', '--where', 'number > 17', '--sort', 'number', '--desc'],
   ['query', 'many', '--count', '--where', '{"column":"number","operator":"less_than","value":18}'],
@@ -127,7 +127,7 @@ test(
     expect(search).toMatch(/^score {3}id {2}name/);
     expect(found).toMatch(/^relevance_score,id,key,name\n0\.\d+,1,,Eiffel Tower\n/);
     expect(one).toMatch(/^data\.2024 +5$/m);
-    expect(Object.keys(JSON.parse(two))).toEqual(['id', 'data', 'timestamps']);
+    expect(Object.keys(JSON.parse(two))).toEqual(['id', 'uuid', 'data', 'timestamps']);
     expect(JSON.parse(list).map(({ id }: { id: string }) => id)).toEqual(['facts', 'many']);
 
     // A reader that stops early ends the command quietly.

@@ -23,7 +23,7 @@ test('require and import give the same library', async () => {
   try {
     const facts = await cosift.createDatabase('facts');
     await facts.upsert([{ id: 1, data: { text: 'The Eiffel Tower is in Paris', height_m: 330 } }]);
-    const { results } = await facts.search({ search: { text: 'a tower in France' } });
+    const { results } = await facts.search('a tower in France');
     expect(results.map(({ id }) => id)).toEqual([1]);
   } finally {
     await cosift.close();

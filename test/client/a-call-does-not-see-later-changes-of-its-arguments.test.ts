@@ -60,7 +60,7 @@ describe.each(['library', 'client'])('%s', (side) => {
     }
     await database.upsert(kind === 'synchronous' ? reused() : slowly());
     const vector1 = [Math.cos(1 / 300), Math.sin(1 / 300)];
-    const { results } = await database.search({ search: { vector: vector1 }, pagination: { limit: 3 } });
+    const { results } = await database.search({ vector: vector1 }, { limit: 3 });
     expect(results.map(({ id, data }) => [id, data.rank])).toEqual([
       [1, 1],
       [2, 2],
@@ -79,7 +79,7 @@ describe.each(['library', 'client'])('%s', (side) => {
     record.id = 3;
     await Promise.all([first, second]);
     const near = async (vector: number[]) => {
-      const { results } = await database.search({ search: { vector, threshold: 0.9 } });
+      const { results } = await database.search({ vector }, { threshold: 0.9 });
       return results.map(({ id, data }) => [id, data.rank]);
     };
     expect([await near([1, 0]), await near([0, 1])]).toEqual([[[1, 1]], [[2, 2]]]);
@@ -108,18 +108,19 @@ describe.each(['library', 'client'])('%s', (side) => {
 
     const rule = { column: 'rank', operator: 'greater_than' as const, value: 200 };
     const vector = [1, 0];
-    const request = { search: { vector }, filter: { rules: [rule] } };
+    const query = { vector };
+    const found = { filter: { rules: [rule] } };
     const listing = { filter: { rules: [rule] } };
-    const options = { where: rule };
+    const options = { filter: rule };
     const calls = {
-      found: database.search(request),
-      allFound: all(database.searchAll(request)),
+      found: database.search(query, found),
+      allFound: all(database.searchAll(query, found)),
       listed: database.query(listing),
       allListed: all(database.queryAll(listing)),
-      mapped: database.map(request),
+      mapped: database.map({ search: query, ...found }),
     };
     const later = {
-      allFound: database.searchAll(request),
+      allFound: database.searchAll(query, found),
       allListed: database.queryAll(listing),
       exported: database.exportLines(options),
     };
@@ -142,9 +143,9 @@ describe.each(['library', 'client'])('%s', (side) => {
     async (Kind) => {
       await database.upsert([own(1), { ...own(2), vector: [0, 1] }]);
       const vector = Kind.of(1, 0);
-      const request = { search: { vector: vector as unknown as number[], threshold: 0.9 } };
-      const pages = database.searchAll(request);
-      const page = database.search(request);
+      const query = { vector: vector as unknown as number[] };
+      const pages = database.searchAll(query, { threshold: 0.9 });
+      const page = database.search(query, { threshold: 0.9 });
       vector.set([0, 1]);
       expect(ids(await all(pages))).toEqual([1]);
       expect(ids((await page).results)).toEqual([1]);
@@ -183,7 +184,7 @@ describe.each(['library', 'client'])('%s', (side) => {
       constructor(above: number) {
         this.#above = above;
       }
-      get where() {
+      get filter() {
         return { column: 'rank', operator: 'greater_than' as const, value: this.#above };
       }
     }

@@ -99,7 +99,7 @@ test('iterators end at the next page, and an asynchronous source is read no furt
   const client = connected();
   const pages = await client.createDatabase('pages', { dimensions: 2 });
   await pages.upsert(fan(150));
-  const found = pages.searchAll({ search: { vector: [1, 0], threshold: 0 }, pagination: { limit: 40 } });
+  const found = pages.searchAll({ vector: [1, 0] }, { threshold: 0, limit: 40 });
   expect((await found.next()).done).toBe(false);
   let asked!: () => void;
   const asking = new Promise<void>((resolve) => {

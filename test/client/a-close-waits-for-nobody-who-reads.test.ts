@@ -24,12 +24,11 @@ afterAll(async () => {
 const RECORDS = 3_000;
 const line = (id: number) => `${JSON.stringify({ id, data: { rank: id }, vector: [1, 0] })}\n`;
 const lines = () => Array.from({ length: RECORDS }, (_, i) => line(RECORDS + i + 1));
-const search = { search: { vector: [1, 0] } };
 
 const iterators: [string, (side: Databases, database: Database) => AsyncIterable<unknown>][] = [
   ['upsertLines', (_, database) => database.upsertLines(lines())],
   ['exportLines', (_, database) => database.exportLines()],
-  ['searchAll', (_, database) => database.searchAll(search)],
+  ['searchAll', (_, database) => database.searchAll({ vector: [1, 0] })],
   ['queryAll', (_, database) => database.queryAll()],
   ['follow', (_, database) => database.follow()],
   ['backup', (side) => side.backup()],

@@ -23,9 +23,9 @@ const script = (url: string, key: string) => `
     const facts = await client.createDatabase('facts', { dimensions: 2 });
     const { created } = await facts.upsert([{ data: { name: 'a' }, vector: Float32Array.of(1, 0) }]);
     const found = [];
-    for await (const { data } of facts.searchAll({ search: { vector: [1, 0] } })) found.push(data.name);
-    const wrong = await facts.search({ search: { vector: [1] } }).catch((error) => error);
-    const stopped = await facts.query({}, { signal: AbortSignal.abort('no more') }).catch((reason) => reason);
+    for await (const { data } of facts.searchAll({ vector: [1, 0] })) found.push(data.name);
+    const wrong = await facts.search({ vector: [1] }).catch((error) => error);
+    const stopped = await facts.query({ signal: AbortSignal.abort('no more') }).catch((reason) => reason);
     await facts.drop();
     await client.close();
     report({ compiles, created, found, wrong: [wrong instanceof CosiftError, wrong.code], stopped });

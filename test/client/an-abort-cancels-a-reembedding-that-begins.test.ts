@@ -18,13 +18,13 @@ function held() {
     asked = resolve;
   });
   const reembedder = {
-    start: () => {
+    startReembedding: () => {
       asked();
       return starting;
     },
-    read: () => Promise.reject(new CosiftError('reembedding_not_found', 'there is none')),
+    reembedding: () => Promise.reject(new CosiftError('reembedding_not_found', 'there is none')),
     describe: () => Promise.reject(new Error('not asked')),
-    cancel: async () => {
+    cancelReembedding: async () => {
       calls.push('cancel');
     },
   };

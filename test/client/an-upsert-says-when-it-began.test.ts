@@ -7,7 +7,7 @@ const sides = bothSides();
 
 /** Deletes what was last written before a time of the store. */
 function deleteBefore(database: Database, startedAt: string): Promise<number> {
-  return database.delete({ time_range: { end_time: new Date(Date.parse(startedAt) - 1).toISOString() } });
+  return database.delete({ timeRange: { end_time: new Date(Date.parse(startedAt) - 1).toISOString() } });
 }
 
 async function ids(database: Database): Promise<number[]> {

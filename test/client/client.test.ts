@@ -37,18 +37,17 @@ describe('against a service', () => {
     await vectors.drop();
   });
 
-  test('writes, drains all pages in either variant, reads and deletes', async () => {
+  test('writes, drains all pages, reads and deletes', async () => {
     const fans = await client.createDatabase('fans', { dimensions: 2 });
     const written = await fans.upsert(fan(1500));
     expect(written.created).toBe(1500);
     expect(written.results).toHaveLength(1500);
 
     const ids: number[] = [];
-    for await (const { id } of fans.searchAll({ search: { vector: [1, 0], threshold: 0 } })) ids.push(id);
+    for await (const { id } of fans.searchAll({ vector: [1, 0] }, { threshold: 0 })) ids.push(id);
     expect(ids).toEqual(Array.from({ length: 1500 }, (_, i) => i + 1));
     const uuids = new Set<string>();
-    for await (const { id } of fans.queryAll({ pagination: { limit: 64 } }, { variant: 'uuid' }))
-      uuids.add(id);
+    for await (const { uuid } of fans.queryAll({ limit: 64 })) uuids.add(uuid);
     expect(uuids.size).toBe(1500);
 
     expect((await fans.get(7))?.data.name).toBe('record 7');
@@ -123,10 +122,10 @@ describe('against a service', () => {
   });
 
   test('throws typed errors that point at the fault', async () => {
-    const request = { search: { text: 'x' }, filter: { rules: [{ column: 'a', operator: 'equal' }] } };
+    const filter = { rules: [{ column: 'a', operator: 'equal' }] };
     const error = await client
       .database('fans')
-      .search(request as never)
+      .search('x', { filter } as never)
       .catch((thrown) => thrown);
     expect(error).toBeInstanceOf(CosiftError);
     expect(error.code).toBe('invalid_filter');

@@ -161,29 +161,24 @@ describe.each(['library', 'client'])('over the %s', (side) => {
       { id: 1, data: { name: 'gcc' }, vector: [1, 0] },
       { id: 2, data: { name: 'clang' }, vector: [1, 0] },
     ]);
-    const page = await own.search({ search: { vector: [1, 0], text: 'clang', lexical: 0.5 } });
+    const page = await own.search({ vector: [1, 0], text: 'clang' }, { lexical: 0.5 });
     expect(page.results.map(({ id, relevance_score }) => [id, relevance_score])).toEqual([
       [2, 1],
       [1, 0.5],
     ]);
-    expect(await refusal(own.search({ search: { vector: [1, 0], lexical: 0.5 } }))).toEqual([
+    expect(await refusal(own.search({ vector: [1, 0] }, { lexical: 0.5 }))).toEqual([
       'invalid_request',
-      ['/search/lexical'],
+      ['/lexical'],
     ]);
-    expect(await refusal(own.search({ search: { vector: [1, 0], text: 'clang' } }))).toEqual([
-      'invalid_request',
-      ['/search'],
-    ]);
-    const unweighted = await own.search({ search: { vector: [1, 0], text: 'clang', lexical: 0 } });
+    expect(await refusal(own.search({ vector: [1, 0], text: 'clang' }))).toEqual(['invalid_request', ['']]);
+    const unweighted = await own.search({ vector: [1, 0], text: 'clang' }, { lexical: 0 });
     expect(unweighted.results.map(({ id, relevance_score }) => [id, relevance_score])).toEqual([
       [1, 1],
       [2, 1],
     ]);
-    const withModel = { vector: new Array<number>(384).fill(1), text: 'gcc', lexical: 0.5 };
-    expect(await refusal(database().search({ search: withModel }))).toEqual([
-      'invalid_vector',
-      ['/search/vector'],
-    ]);
+    const withModel = { vector: new Array<number>(384).fill(1), text: 'gcc' };
+    const refused = await refusal(database().search(withModel, { lexical: 0.5 }));
+    expect(refused).toEqual(['invalid_vector', ['/vector']]);
   });
 
   test.each([

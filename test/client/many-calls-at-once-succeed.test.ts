@@ -58,14 +58,14 @@ test('thousands of searches and reads, and hundreds of writes', { timeout: 120_0
   const client = new Client({ url: service.url, key: service.adminKey });
   const fans = await client.createDatabase('fans', { dimensions: 2 });
   await fans.upsert(fan(10));
-  const search = () => fans.search({ search: { vector: [1, 0] } });
+  const search = () => fans.search({ vector: [1, 0] });
   expect(await outcomes(times(1_000, search))).toEqual({ ok: 1_000 });
   // One signal for all: it must not be reported as leaking listeners.
   const warnings: string[] = [];
   const warn = ({ message }: Error) => warnings.push(message);
   process.on('warning', warn);
   const { signal } = new AbortController();
-  const aborted = () => fans.search({ search: { vector: [1, 0] } }, { signal });
+  const aborted = () => fans.search({ vector: [1, 0] }, { signal });
   expect(await outcomes(times(5_000, aborted))).toEqual({ ok: 5_000 });
   process.off('warning', warn);
   expect(warnings).toEqual([]);
@@ -81,11 +81,14 @@ test('a service with few places for searches', { timeout: 60_000 }, async () => 
   const client = new Client({ url: service.url, key: service.adminKey });
   const fans = await client.createDatabase('fans', { dimensions: 2 });
   await fans.upsert(fan(10));
-  const search = () => fans.search({ search: { vector: [1, 0] } });
+  const search = () => fans.search({ vector: [1, 0] });
   expect(await outcomes(times(100, search))).toEqual({ ok: 100 });
   await client.close();
   await service.stop();
 });
+
+/** A record as a service shows it. */
+const RECORD = { id: 1, uuid: '0190a0b2-7c3d-7abc-8def-0123456789ab', data: {} };
 
 test('64 reads and 8 writes of records are under way, the others follow in their order', async () => {
   const held = new Held();
@@ -94,9 +97,9 @@ test('64 reads and 8 writes of records are under way, the others follow in their
   const writes = times(20, (at) => database.patch(at + 1, {}));
   await settled();
   expect(held.requests).toHaveLength(72);
-  const paths = [...(await held.answer(72, { data: {} })), ...(await held.answer(72, { data: {} }))];
+  const paths = [...(await held.answer(72, RECORD)), ...(await held.answer(72, RECORD))];
   expect(held.requests).toHaveLength(68);
-  paths.push(...(await held.answer(68, { data: {} })), ...(await held.answer(68, { data: {} })));
+  paths.push(...(await held.answer(68, RECORD)), ...(await held.answer(68, RECORD)));
   await Promise.all([...reads, ...writes]);
   const numbers = paths.map((path) => Number(path.split('/').at(-1)));
   const isOf = (count: number) => numbers.filter((number) => number <= count);
@@ -126,7 +129,7 @@ test('an abort ends a call that waits, and sends nothing', async () => {
   const database = held.client.database('a');
   const calls = times(64, () => database.query());
   const stop = new AbortController();
-  const waiting = database.query({}, { signal: stop.signal });
+  const waiting = database.query({ signal: stop.signal });
   await settled();
   stop.abort(new Error('no more'));
   await expect(waiting).rejects.toThrow('no more');
@@ -169,7 +172,7 @@ test('waits for changes, streams and exports hold up no other call, and are not 
   await held.answer(1, BATCH);
   await Promise.all([search, write]);
   // With every place taken, they begin nevertheless.
-  times(64, () => database.query({}, { signal }).catch(() => undefined));
+  times(64, () => database.query({ signal }).catch(() => undefined));
   times(8, () => database.patch(1, {}, { signal }).catch(() => undefined));
   await settled();
   expect(held.requests.splice(0)).toHaveLength(72);
@@ -201,7 +204,7 @@ function refused(code: string, headers: Record<string, string>, refusals = Numbe
       );
     },
   });
-  return { seen, client, query: (signal?: AbortSignal) => client.database('a').query({}, { signal }) };
+  return { seen, client, query: (signal?: AbortSignal) => client.database('a').query({ signal }) };
 }
 
 describe('with a clock that the test moves', () => {

@@ -103,8 +103,8 @@ test('a request that cannot be sent is refused at once, and no service is blamed
   const circular: Record<string, unknown> = {};
   circular.rules = circular;
   for (const [value, detail] of [
-    [10n, '/filter/rules/0/value: is a bigint, which JSON cannot represent'],
-    [circular, '/filter/rules/0/value/rules: contains itself'],
+    [10n, 'filter.rules.0.value: is a bigint, which JSON cannot represent'],
+    [circular, 'filter.rules.0.value.rules: contains itself'],
   ] as const) {
     const rule = { column: 'a', operator: 'equals', value } as never;
     const thrown = await database.query({ filter: { rules: [rule] } }).catch((error: unknown) => error);

@@ -57,13 +57,11 @@ test('the client writes, searches and reads, without Node and without compiling 
   const fans = await browser.createDatabase('fans', { dimensions: 2 });
   await fans.upsert(fan(120));
   const found: number[] = [];
-  for await (const { id } of fans.searchAll({ search: { vector: [1, 0], threshold: 0 } })) found.push(id);
+  for await (const { id } of fans.searchAll({ vector: [1, 0] }, { threshold: 0 })) found.push(id);
   expect(found).toEqual(Array.from({ length: 120 }, (_, i) => i + 1));
   expect((await fans.get(7))?.id).toBe(7);
-  await expect(fans.search({ search: { vector: [1] } })).rejects.toBeInstanceOf(CosiftError);
-  await expect(fans.query({}, { signal: AbortSignal.abort(new Error('no more')) })).rejects.toThrow(
-    'no more',
-  );
+  await expect(fans.search({ vector: [1] })).rejects.toBeInstanceOf(CosiftError);
+  await expect(fans.query({ signal: AbortSignal.abort(new Error('no more')) })).rejects.toThrow('no more');
 });
 
 test('a stream of lines says what it needs', async () => {

@@ -6,11 +6,9 @@ import type {
   ColumnValue,
   Database,
   Databases,
-  IntegerRecord,
-  IntegerResult,
   NewRecord,
-  UuidRecord,
-  UuidResult,
+  SearchResult,
+  StoredRecord,
 } from '../../src/api/index.js';
 import { Client, CosiftError } from '../../src/client/index.js';
 import { type Cosift, open } from '../../src/library/cosift.js';
@@ -92,7 +90,8 @@ async function* chunks(...texts: string[]) {
 }
 
 const vector = Float32Array.from([1, 0]);
-const search = { search: { vector, threshold: 0 }, pagination: { limit: 3 } };
+const query = { vector };
+const options = { threshold: 0, limit: 3 };
 const loose = (value: unknown) => value as never;
 
 /** Values that a service would get as something else, or not at all. */
@@ -113,7 +112,7 @@ function itself(): object {
 }
 
 /** A record without its times, which are those of the call. */
-const withoutTimes = async (record: Promise<IntegerRecord | UuidRecord | undefined>) => {
+const withoutTimes = async (record: Promise<StoredRecord | undefined>) => {
   const { timestamps, ...rest } = (await record)!;
   expect(Object.keys(timestamps)).toHaveLength(3);
   return rest;
@@ -155,7 +154,7 @@ const CALLS: Call[] = [
   ],
   [
     'search with a typed vector that JSON lacks',
-    (database) => database.search({ search: { vector: Float32Array.of(1, Number.NaN) } }),
+    (database) => database.search({ vector: Float32Array.of(1, Number.NaN) }),
   ],
   ['upsert of a value that JSON lacks', (database) => database.upsert([{ data: { a: Number.NaN } }])],
   [
@@ -169,33 +168,32 @@ const CALLS: Call[] = [
         events.at(-1),
       ),
   ],
-  ['search', (database) => database.search(search)],
-  ['search in variant a', (database) => database.search(search, { variant: 'uuid' })],
-  ['search with an array', (database) => database.search({ search: { vector: [1, 0], threshold: 0.99 } })],
+  ['search', (database) => database.search(query, options)],
+  ['search with an array', (database) => database.search({ vector: [1, 0] }, { threshold: 0.99 })],
   [
     'search with extras',
     (database) =>
       database
-        .search({ ...search, total: true, facets: [{ column: 'even' }] })
+        .search(query, { ...options, total: true, facets: [{ column: 'even' }] })
         .then(({ total, facets }) => [total, facets]),
   ],
-  ['search with a wrong vector', (database) => database.search({ search: { vector: [1, 2, 3] } })],
-  ['search with a wrong cursor', (database) => database.search({ ...search, pagination: { cursor: 'x' } })],
+  ['search with a wrong vector', (database) => database.search({ vector: [1, 2, 3] })],
+  ['search with a wrong cursor', (database) => database.search(query, { ...options, cursor: 'x' })],
   [
     'search with a wrong filter',
     (database) =>
-      database.search({ ...search, filter: { rules: [loose({ column: 'a', operator: 'equal' })] } }),
+      database.search(query, { ...options, filter: { rules: [loose({ column: 'a', operator: 'equal' })] } }),
   ],
-  ['search with half of a surrogate pair', (database) => database.search({ search: { text: 'a\ud800' } })],
+  ['search with half of a surrogate pair', (database) => database.search('a\ud800')],
   ...HALF_PAIRS.map(
     ([where, rule]): Call => [
       `search with half of a surrogate pair in ${where}`,
-      (database) => database.search({ ...search, filter: { rules: [loose(rule)] } }),
+      (database) => database.search(query, { ...options, filter: { rules: [loose(rule)] } }),
     ],
   ),
   [
     'search with half of a surrogate pair in a name',
-    (database) => database.search(loose({ ...search, 'a/b': { '\udc00': 1 } })),
+    (database) => database.search(query, loose({ 'a/b': { '\udc00': 1 } })),
   ],
   [
     'query with half of a surrogate pair',
@@ -209,8 +207,8 @@ const CALLS: Call[] = [
   ],
   ...NOT_JSON.flatMap(([what, value]): Call[] => [
     [
-      `search with ${what} as threshold`,
-      (database) => database.search(loose({ search: { threshold: value } })),
+      `search with ${what} in the filter`,
+      (database) => database.search('x', loose({ filter: { threshold: value } })),
     ],
     [
       `query with ${what} in the filter`,
@@ -219,14 +217,14 @@ const CALLS: Call[] = [
     ],
     [
       `delete with ${what} in the time range`,
-      (database) => database.delete(loose({ time_range: { start_time: value } })),
+      (database) => database.delete(loose({ timeRange: { start_time: value } })),
     ],
   ]),
   [
     'search with a filter larger than a body may be',
     (database) => {
       const rule = { column: 'a', operator: 'equals', value: 'x'.repeat(9_000) } as const;
-      return database.search({ ...search, filter: { rules: Array(120).fill(rule) } });
+      return database.search(query, { ...options, filter: { rules: Array(120).fill(rule) } });
     },
   ],
   [
@@ -237,13 +235,13 @@ const CALLS: Call[] = [
     },
   ],
   ['search without a request', (database) => database.search(loose(undefined))],
-  ['searchAll', (database) => all(database.searchAll({ search: { vector, threshold: 0.9 } }))],
+  ['searchAll', (database) => all(database.searchAll({ vector }, { threshold: 0.9 }))],
   [
-    'searchAll from a cursor in variant a',
+    'searchAll from a cursor',
     async (database) => {
-      const { pagination } = await database.search(search, { variant: 'uuid' });
-      const rest = { ...search, pagination: { limit: 40, cursor: pagination.next_cursor } };
-      return all(database.searchAll(rest, { variant: 'uuid' }), 90);
+      const { pagination } = await database.search(query, options);
+      const rest = { ...options, limit: 40, cursor: pagination.next_cursor };
+      return all(database.searchAll(query, rest), 90);
     },
   ],
   ['query', (database) => database.query()],
@@ -253,10 +251,9 @@ const CALLS: Call[] = [
       database.query({
         filter: { rules: [{ column: 'even', operator: 'equals', value: true }] },
         sort: { column: 'size', direction: 'desc' },
-        pagination: { limit: 2 },
+        limit: 2,
       }),
   ],
-  ['query in variant a', (database) => database.query({ pagination: { limit: 2 } }, { variant: 'uuid' })],
   ['queryAll', (database) => all(database.queryAll())],
   // Before a patch, whose time is that of the call.
   ['exportLines', (database) => textOf(database.exportLines())],
@@ -264,16 +261,16 @@ const CALLS: Call[] = [
   [
     'exportLines with a rule',
     (database) =>
-      textOf(database.exportLines({ where: { column: 'size', operator: 'less_than', value: 4 } })),
+      textOf(database.exportLines({ filter: { column: 'size', operator: 'less_than', value: 4 } })),
   ],
   [
     'exportLines with a wrong rule',
-    (database) => textOf(database.exportLines({ where: loose({ column: 'a', operator: 'equal' }) })),
+    (database) => textOf(database.exportLines({ filter: loose({ column: 'a', operator: 'equal' }) })),
   ],
   [
     'exportLines with a value that JSON lacks',
     (database) =>
-      textOf(database.exportLines({ where: { column: 'a', operator: 'equals', value: Number.NaN } })),
+      textOf(database.exportLines({ filter: { column: 'a', operator: 'equals', value: Number.NaN } })),
   ],
   ['exportLines with a wrong option', (database) => textOf(database.exportLines(loose({ vectors: 1 })))],
   [
@@ -363,13 +360,13 @@ const WITH_OPTIONS: [string, (database: Database, options: object) => Promise<un
   ['drop', (database, options) => database.drop(options)],
   ['upsert', (database, options) => database.upsert(records(1, 1), options)],
   ['upsertLines', async (database, options) => all(database.upsertLines(chunks('{}'), options))],
-  ['search', (database, options) => database.search(search, options)],
-  ['searchAll', (database, options) => all(database.searchAll(search, options))],
-  ['query', (database, options) => database.query({}, options)],
-  ['queryAll', (database, options) => all(database.queryAll({}, options))],
+  ['search', (database, options) => database.search(query, options)],
+  ['searchAll', (database, options) => all(database.searchAll(query, options))],
+  ['query', (database, options) => database.query(options)],
+  ['queryAll', (database, options) => all(database.queryAll(options))],
   ['get', (database, options) => database.get(1, options)],
   ['patch', (database, options) => database.patch(1, { a: 1 }, options)],
-  ['delete', (database, options) => database.delete({ ids: [1] }, options)],
+  ['delete', (database, options) => database.delete({ ids: [1], ...options })],
   ['changes', (database, options) => database.changes({ waitMs: 60_000 }, options)],
   ['follow', (database, options) => all(database.follow({}, options))],
   ['reembed', (database, options) => database.reembed('none', options)],
@@ -433,14 +430,12 @@ test('databases are created, listed, opened and dropped', async () => {
   expect(await lives(sides.client)).toEqual(library);
 });
 
-test('results have the types of their variant', () => {
+test('results have their types', () => {
   const typed = async (database: Database) => {
-    expectTypeOf((await database.search(search)).results).toEqualTypeOf<IntegerResult[]>();
-    expectTypeOf((await database.search(search, { variant: 'uuid' })).results).toEqualTypeOf<UuidResult[]>();
-    expectTypeOf(await database.get(1)).toEqualTypeOf<IntegerRecord | undefined>();
-    expectTypeOf(await database.get(uuidOf(1))).toEqualTypeOf<UuidRecord | undefined>();
-    expectTypeOf(await database.patch(1, { a: 1 })).toEqualTypeOf<IntegerRecord>();
-    expectTypeOf(await database.patch(uuidOf(1), { a: null })).toEqualTypeOf<UuidRecord>();
+    expectTypeOf((await database.search(query, options)).results).toEqualTypeOf<SearchResult[]>();
+    expectTypeOf((await database.query()).results).toEqualTypeOf<StoredRecord[]>();
+    expectTypeOf(await database.get(1)).toEqualTypeOf<StoredRecord | undefined>();
+    expectTypeOf(await database.patch(uuidOf(1), { a: null })).toEqualTypeOf<StoredRecord>();
   };
   expectTypeOf(typed).parameter(0).toEqualTypeOf<Database>();
   expectTypeOf<Client>().toExtend<Databases>();

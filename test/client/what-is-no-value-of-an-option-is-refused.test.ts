@@ -40,48 +40,41 @@ const VALUES: readonly [string, unknown][] = [
 type Loose = Record<string, (...args: any[]) => any>;
 type Call = (value: unknown, database: Loose, databases: Loose) => unknown;
 
-const found = { search: { text: 'x' } };
 const first = (records: AsyncIterator<unknown>) => records.next();
 
 /** Calls whose argument has to be an object, with the code of their errors. */
 const CALLS: Readonly<Record<string, Call>> = {
   'the options of search': (value, database) => database.search?.('x', value),
-  'the options of search of a request': (value, database) => database.search?.(found, value),
-  'search.search': (value, database) => database.search?.({ search: value }),
-  'search.search.text': (value, database) => database.search?.({ search: { text: value } }),
-  'search.search.vector': (value, database) => database.search?.({ search: { vector: value } }),
-  'search.pagination': (value, database) => database.search?.({ ...found, pagination: value }),
-  'search.time_range': (value, database) => database.search?.({ ...found, time_range: value }),
-  where: (value, database) => database.search?.('x', { where: value }),
-  'where.rules': (value, database) => database.search?.('x', { where: { rules: value } }),
-  'where.rules.0': (value, database) => database.search?.('x', { where: { rules: [value] } }),
-  'where.operator': (value, database) =>
-    database.search?.('x', { where: { column: 'a', operator: value, value: 1 } }),
-  'where.condition': (value, database) =>
-    database.search?.('x', { where: { condition: value, rules: [{ column: 'a', operator: 'is_empty' }] } }),
+  'the query of search': (value, database) => database.search?.(value),
+  'text of a query': (value, database) => database.search?.({ text: value }),
+  'vector of a query': (value, database) => database.search?.({ vector: value }),
+  filter: (value, database) => database.search?.('x', { filter: value }),
+  'filter.rules': (value, database) => database.search?.('x', { filter: { rules: value } }),
+  'filter.rules.0': (value, database) => database.search?.('x', { filter: { rules: [value] } }),
+  'filter.operator': (value, database) =>
+    database.search?.('x', { filter: { column: 'a', operator: value, value: 1 } }),
+  'filter.condition': (value, database) =>
+    database.search?.('x', { filter: { condition: value, rules: [{ column: 'a', operator: 'is_empty' }] } }),
   limit: (value, database) => database.search?.('x', { limit: value }),
   threshold: (value, database) => database.search?.('x', { threshold: value }),
   cursor: (value, database) => database.search?.('x', { cursor: value }),
   total: (value, database) => database.search?.('x', { total: value }),
   facets: (value, database) => database.search?.('x', { facets: value }),
   'facets.0': (value, database) => database.search?.('x', { facets: [value] }),
-  variant: (value, database) => database.search?.('x', { variant: value }),
   timeRange: (value, database) => database.search?.('x', { timeRange: value }),
   signal: (value, database) => database.search?.('x', { signal: value }),
   'the options of searchAll': (value, database) => first(database.searchAll?.('x', value)),
-  'the request of query': (value, database) => database.query?.(value),
-  'the request of queryAll': (value, database) => first(database.queryAll?.(value)),
-  'the options of queryAll': (value, database) => first(database.queryAll?.({}, value)),
+  'the options of query': (value, database) => database.query?.(value),
+  'the options of queryAll': (value, database) => first(database.queryAll?.(value)),
   sort: (value, database) => database.query?.({ sort: value }),
   'id of get': (value, database) => database.get?.(value),
   'the options of get': (value, database) => database.get?.(1, value),
   'id of patch': (value, database) => database.patch?.(value, {}),
   'the changes of patch': (value, database) => database.patch?.(1, value),
   'the options of patch': (value, database) => database.patch?.(1, {}, value),
-  'the request of delete': (value, database) => database.delete?.(value),
+  'the options of delete': (value, database) => database.delete?.(value),
   'ids of delete': (value, database) => database.delete?.({ ids: value }),
   'ids.0 of delete': (value, database) => database.delete?.({ ids: [value] }),
-  'the options of delete': (value, database) => database.delete?.({ ids: [7] }, value),
   'the records of upsert': (value, database) => database.upsert?.(value),
   'a record': (value, database) => database.upsert?.([value]),
   'data of a record': (value, database) => database.upsert?.([{ data: value }]),

@@ -61,7 +61,7 @@ describe.runIf(URL !== undefined)('Citus', () => {
     test('the worker filters and sorts, and sends no more than a page', async () => {
       const filter = { rules: [{ column: 'at', operator: 'greater_than', value: 5 }] } as never;
       const facets = [{ column: 'at' }] as const;
-      const common = { variant: 'integer', limit: 10, filter, facets, total: true } as const;
+      const common = { form: 'integer', limit: 10, filter, facets, total: true } as const;
       const statements = await database.of(async () => {
         const search = { ...common, threshold: 0.01, embedded_by: null };
         await store.search('db', search, Float64Array.of(1, 0));
@@ -88,7 +88,7 @@ describe.runIf(URL !== undefined)('Citus', () => {
         await phases();
         await put('db', [{ id: 1, data: { at: -1, more: true }, vector: [1, 0] }]);
         await put('db', [{ id: 1, data: { at: -1, more: true }, vector: [1, 0] }]);
-        const patched = await store.preparePatch('db', '2', Buffer.from('{"data":{"at":7}}'));
+        const patched = await store.preparePatch('db', '2', 'both', Buffer.from('{"data":{"at":7}}'));
         await store.commit('db', patched, { vectors: new Float32Array() });
         await store.deleteRecords('db', { ids: [3] });
         const filter = { rules: [{ column: 'at', operator: 'greater_than', value: 90 }] } as never;

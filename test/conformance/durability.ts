@@ -60,7 +60,7 @@ export function describeDurability(open: OpenBackend): void {
         const description = await database.describe();
         await shared.opened.reopen();
         const request = { search: { vector: randomVector(random), threshold: 0 } };
-        expect(await database.drain('search', request, { variant: 'uuid' })).toEqual(
+        expect(await database.drain('search', request, { form: 'uuid' })).toEqual(
           oracle.results(request, 'uuid'),
         );
         expect(await database.drain('query', {})).toEqual(oracle.results({}, 'integer'));

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
 import type { OpenBackend } from './open-backend.js';
 import { SharedBackend } from './shared-backend.js';
@@ -79,7 +80,7 @@ export function describeExports(open: OpenBackend): void {
         changed: 0,
         unchanged: 1_500,
       });
-      for (const variant of ['uuid', 'integer'] as const) {
+      for (const form of RECORD_FORMS) {
         const search = { search: { vector: [1, -1], threshold: 0 } };
         for (const [operation, request] of [
           ['search', search],
@@ -87,14 +88,11 @@ export function describeExports(open: OpenBackend): void {
         ] as const) {
           const pages = [];
           for (const side of [database, copy]) {
-            const first = await side.ask(operation, request, { variant });
+            const first = await side.ask(operation, request, { form });
             const cursor = first.pagination.next_cursor;
-            pages.push([
-              first,
-              await side.ask(operation, { ...request, pagination: { cursor } }, { variant }),
-            ]);
+            pages.push([first, await side.ask(operation, { ...request, pagination: { cursor } }, { form })]);
           }
-          expect(pages[0], `${operation} ${variant}`).toEqual(pages[1]);
+          expect(pages[0], `${operation} ${form}`).toEqual(pages[1]);
         }
       }
     });

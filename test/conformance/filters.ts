@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { satisfies } from '../../bench/data/predicate.js';
 import type { Data, FilterGroup, FilterRule, Operator } from '../../src/schema/index.js';
+import { RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
 import type { OpenBackend } from './open-backend.js';
 import { given, Oracle } from './oracle.js';
@@ -164,16 +165,16 @@ export function describeFilters(open: OpenBackend): void {
       for (let round = 0; round < 60; round++) {
         const filter = randomFilter(random, 4);
         for (const operator of operatorsOf(filter)) operators.add(operator);
-        const variant = random.pick(['uuid', 'integer']);
+        const form = random.pick(RECORD_FORMS);
         const search = { vector: randomVector(random), threshold: random.pick([0, 0.2, 0.5]) };
         const [operation, request] = random.chance(50)
           ? (['search', { filter, search }] as const)
           : (['query', { filter }] as const);
-        const expected = oracle.results(request, variant);
+        const expected = oracle.results(request, form);
         if (expected.length > 0 && expected.length < oracle.matches({}, 'integer').length) selective += 1;
         const told = `round ${round}: ${JSON.stringify(request)}`;
         const found = await database.drain(operation, request, {
-          variant,
+          form,
           limit: () => random.pick([7, 100]),
         });
         expect(
@@ -181,7 +182,7 @@ export function describeFilters(open: OpenBackend): void {
           told,
         ).toEqual(expected.map(({ id }) => id));
         expect(found, told).toEqual(expected);
-        const page = await database.ask(operation, { ...request, total: true }, { variant });
+        const page = await database.ask(operation, { ...request, total: true }, { form });
         expect(page.total, told).toEqual({ value: expected.length });
       }
       expect(operators.size, 'every operator is used').toBe(12);

@@ -1,10 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { checkMapRequest, checkSchema, type IntegerPoint, type Points } from '../../src/schema/index.js';
+import { checkMapRequest, type MapPoint, type Points } from '../../src/schema/index.js';
+import { checkServiceSchema } from '../../src/server/variants/schemas.js';
+import { FORMS } from '../helpers/forms.js';
 import type { OpenBackend } from './open-backend.js';
 import { SharedBackend } from './shared-backend.js';
 import { type Asking, pageOptions, parse, type TestDatabase } from './test-database.js';
 
-type Matches = Points<IntegerPoint>;
+type Matches = Points;
 
 const search = { vector: [1, 1, 1, 1], threshold: 0.2 };
 
@@ -15,11 +17,11 @@ export function describeMaps(open: OpenBackend): void {
     let database: TestDatabase;
 
     const mapOf = async (request: object, asking: Asking = {}, of = database): Promise<Matches> => {
-      const { variant = 'integer' } = asking;
-      const checked = checkMapRequest(request, variant);
+      const { form = 'integer' } = asking;
+      const checked = FORMS[form].map(request);
       const { body } = await of.backend.map(of.id, checked, pageOptions(asking));
       const map = parse<Matches>(body);
-      checkSchema(variant === 'uuid' ? 'PointsA' : 'PointsB', map);
+      checkServiceSchema(FORMS[form].points, map);
       return map;
     };
 
@@ -67,7 +69,7 @@ export function describeMaps(open: OpenBackend): void {
       for (const { x, data } of points) expect(x > 0).toBe(data.side === 'right');
     });
 
-    test('has the same places in any order, variant and operation', async () => {
+    test('has the same places in any order, form and operation', async () => {
       const placesOf = ({ points }: Matches) =>
         points.map(({ data, x, y }) => [data.step, x, y]).sort(([a], [b]) => Number(a) - Number(b));
       const columns = ['step'];
@@ -75,7 +77,7 @@ export function describeMaps(open: OpenBackend): void {
       const other = { vector: [1, 9, 1, 9], threshold: 0 };
       expect(placesOf(await mapOf({ search: other, columns }))).toEqual(searched);
       expect(placesOf(await mapOf({ columns }))).toEqual(searched);
-      expect(placesOf(await mapOf({ columns }, { variant: 'uuid' }))).toEqual(searched);
+      expect(placesOf(await mapOf({ columns }, { form: 'uuid' }))).toEqual(searched);
     });
 
     test('has only what passes the filter, the time range and the forced filter', async () => {
@@ -98,14 +100,14 @@ export function describeMaps(open: OpenBackend): void {
       expect((await mapOf(only(1))).points).toMatchObject([{ id: 1, x: 0, y: 0 }]);
       const { points, variance } = await mapOf(only(2));
       expect(variance).toEqual([1, 0]);
-      const [a, b] = points as [IntegerPoint, IntegerPoint];
+      const [a, b] = points as [MapPoint, MapPoint];
       expect(a.x).toBeCloseTo(-b.x, 5);
       expect([a.y, b.y]).toEqual([0, 0]);
     });
 
     test('is refused for a request that is not valid, and ends with its signal', async () => {
-      expect(() => checkMapRequest({ pagination: { limit: 1 } }, 'integer')).toThrow(/pagination/);
-      expect(() => checkMapRequest({ columns: [''] }, 'integer')).toThrow(/columns/);
+      expect(() => checkMapRequest({ pagination: { limit: 1 } })).toThrow(/pagination/);
+      expect(() => checkMapRequest({ columns: [''] })).toThrow(/columns/);
       await expect(mapOf({ search: { vector: [1] } })).rejects.toMatchObject({ code: 'invalid_dimensions' });
       const signal = AbortSignal.abort(new Error('enough'));
       await expect(mapOf({ search }, { signal })).rejects.toThrow('enough');

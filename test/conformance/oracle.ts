@@ -1,5 +1,6 @@
 import { satisfies } from '../../bench/data/predicate.js';
-import type { Data, FilterGroup, Variant } from '../../src/schema/index.js';
+import type { Data, FilterGroup } from '../../src/schema/index.js';
+import type { RecordForm } from '../../src/store/record-store.js';
 import { relevanceScore } from './score.js';
 import type { Result } from './test-database.js';
 
@@ -32,7 +33,7 @@ export class Oracle {
   }
 
   /** All matches in the order of the pages. */
-  matches(request: OracleRequest, variant: Variant, forcedFilter?: FilterGroup): KnownRecord[] {
+  matches(request: OracleRequest, form: RecordForm, forcedFilter?: FilterGroup): KnownRecord[] {
     const { search, filter, time_range: range } = request;
     const start = range?.start_time === undefined ? -Infinity : Date.parse(range.start_time);
     const end = range?.end_time === undefined ? Infinity : Date.parse(range.end_time);
@@ -43,7 +44,7 @@ export class Oracle {
         (filter === undefined || satisfies(data, filter)) &&
         (forcedFilter === undefined || satisfies(data, forcedFilter)),
     );
-    const byId = (a: KnownRecord, b: KnownRecord) => compareIds(a, b, variant);
+    const byId = (a: KnownRecord, b: KnownRecord) => compareIds(a, b, form);
     if (search === undefined) {
       return found.sort((a, b) => compareBySort(a, b, request.sort) || byId(a, b));
     }
@@ -55,8 +56,8 @@ export class Oracle {
   }
 
   /** All matches as pages show them. */
-  results(request: OracleRequest, variant: Variant, forcedFilter?: FilterGroup): Result[] {
-    return this.matches(request, variant, forcedFilter).map((record) => shown(record, variant, request));
+  results(request: OracleRequest, form: RecordForm, forcedFilter?: FilterGroup): Result[] {
+    return this.matches(request, form, forcedFilter).map((record) => shown(record, form, request));
   }
 }
 
@@ -82,27 +83,28 @@ export function compareTexts(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-function shown(record: KnownRecord, variant: Variant, { search }: OracleRequest): Result {
+function shown(record: KnownRecord, form: RecordForm, { search }: OracleRequest): Result {
   const [created, changed, synced] = [record.created, record.changed, record.synced].map(iso) as [
     string,
     string,
     string,
   ];
   return {
-    id: variant === 'uuid' ? record.uuid : record.id,
+    id: form === 'uuid' ? record.uuid : record.id,
+    ...(form === 'both' && { uuid: record.uuid }),
     ...(record.key !== undefined && { key: record.key }),
     ...(search && { relevance_score: relevanceScore(search.vector, record.vector) }),
     data: record.data,
     timestamps:
-      variant === 'uuid'
+      form !== 'integer'
         ? { created_at: created, changed_at: changed, synced_at: synced }
         : { first_seen_time: created, last_changed_time: changed, last_seen_time: synced },
   };
 }
 
-function compareIds(a: KnownRecord, b: KnownRecord, variant: Variant): number {
+function compareIds(a: KnownRecord, b: KnownRecord, form: RecordForm): number {
   // UUIDs in lower case compare as their 16 bytes.
-  return variant === 'uuid' ? compareTexts(a.uuid, b.uuid) : a.id - b.id;
+  return form === 'uuid' ? compareTexts(a.uuid, b.uuid) : a.id - b.id;
 }
 
 /** The default is the time of the last sync, latest first. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/schema/index.js';
+import { RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
 import type { OpenBackend } from './open-backend.js';
 import { given, type KnownRecord, Oracle, type OracleRequest } from './oracle.js';
@@ -41,12 +42,12 @@ export function describePages(open: OpenBackend): void {
       async (seed) => {
         const { random, database, oracle } = await filled(shared, seed);
         for (let round = 0; round < 16; round++) {
-          const variant = random.pick(['uuid', 'integer']);
+          const form = random.pick(RECORD_FORMS);
           const [operation, request] = randomRequest(random);
           const limit = () => random.pick([1, 7, 50, 99, 100]);
-          const found = await database.drain(operation, request, { variant, limit });
-          const told = `round ${round}: ${variant} ${JSON.stringify(request)}`;
-          expect(found, told).toEqual(oracle.results(request, variant));
+          const found = await database.drain(operation, request, { form, limit });
+          const told = `round ${round}: ${form} ${JSON.stringify(request)}`;
+          expect(found, told).toEqual(oracle.results(request, form));
         }
       },
     );
@@ -54,17 +55,17 @@ export function describePages(open: OpenBackend): void {
     test('pages of 1 show each match once, ties included', async () => {
       const { random, database, oracle } = await filled(shared, 13);
       const search = { vector: randomVector(random), threshold: 0 };
-      for (const variant of ['uuid', 'integer'] as const) {
+      for (const form of RECORD_FORMS) {
         for (const [operation, request] of [
           ['search', { search }],
           ['query', {}],
         ] as [Operation, OracleRequest][]) {
-          const expected = oracle.results(request, variant);
+          const expected = oracle.results(request, form);
           if (operation === 'search') {
             const scores = new Set(expected.map((result) => result.relevance_score));
             expect(scores.size, 'most scores tie').toBeLessThan(expected.length / 3);
           }
-          const found = await database.drain(operation, request, { variant, limit: () => 1 });
+          const found = await database.drain(operation, request, { form, limit: () => 1 });
           expect(found).toEqual(expected);
         }
       }
@@ -95,11 +96,11 @@ export function describePages(open: OpenBackend): void {
     test('go on after the record of the cursor is deleted or changed', async () => {
       const { random, database, oracle } = await filled(shared, 14);
       for (let round = 0; round < 12; round++) {
-        const variant = round % 2 === 0 ? 'uuid' : 'integer';
+        const form = round % 2 === 0 ? 'uuid' : 'integer';
         const vector = randomVector(random);
         const request = { search: { vector, threshold: 0 } };
-        const expected = oracle.results(request, variant).slice(30);
-        const first = await database.search({ ...request, pagination: { limit: 30 } }, { variant });
+        const expected = oracle.results(request, form).slice(30);
+        const first = await database.search({ ...request, pagination: { limit: 30 } }, { form });
         const last = first.results[29]!;
         const record = [...oracle.records.values()].find(
           ({ id, uuid }) => last.id === id || last.id === uuid,
@@ -115,7 +116,7 @@ export function describePages(open: OpenBackend): void {
           oracle.records.set(record.id, moved);
         }
         const pagination = { limit: 100, cursor: first.pagination.next_cursor };
-        const next = await database.search({ ...request, pagination }, { variant });
+        const next = await database.search({ ...request, pagination }, { form });
         const others = next.results.filter(({ id }) => id !== last.id);
         expect(others.length, 'the page has results').toBeGreaterThan(20);
         expect(others, `round ${round}`).toEqual(expected.slice(0, others.length));

@@ -40,14 +40,14 @@ export function describePatches(open: OpenBackend): void {
       const database = await shared.create();
       const timestamps = { created_at: '2026-01-01', changed_at: '2026-01-02', synced_at: '2026-01-03' };
       await database.upsert([{ id: 7, uuid: UUID, data: { n: 1 }, vector: [1, 0], timestamps }]);
-      for (const [recordId, variant, n] of [
+      for (const [recordId, form, n] of [
         [7, 'integer', 2],
         [UUID, 'uuid', 3],
         [UUID.toUpperCase(), 'uuid', 4],
       ] as const) {
         const record = await database.patch(recordId, { n });
-        expect(record).toMatchObject({ id: variant === 'uuid' ? UUID : 7, data: { n } });
-        expect(record).toEqual(await database.record(recordId, variant));
+        expect(record).toMatchObject({ id: form === 'uuid' ? UUID : 7, data: { n } });
+        expect(record).toEqual(await database.record(recordId, form));
         const [created, changed, synced] = Object.values(record.timestamps).map((time) => Date.parse(time));
         expect(created).toBe(Date.UTC(2026, 0, 1));
         expect(changed).toBeGreaterThan(Date.UTC(2026, 0, 3));
@@ -193,7 +193,7 @@ export function describePatches(open: OpenBackend): void {
       await refused(database.patch(1, { a: 1 }), 'record_not_found');
       await refused(database.patch(UUID, { a: 1 }), 'record_not_found');
       expect(await database.count()).toBe(0);
-      const elsewhere = database.backend.patchRecord('no-such-database', '1', Buffer.from('{}'));
+      const elsewhere = database.backend.patchRecord('no-such-database', '1', 'both', Buffer.from('{}'));
       await refused(elsewhere, 'database_not_found');
     });
 

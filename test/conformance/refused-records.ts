@@ -183,7 +183,7 @@ export function describeRefusedRecords(open: OpenBackend): void {
       await database.put({ id: 1, data: { a: 1 }, vector: [1, 0] });
       let filter: FilterGroup = { condition: 'AND', rules: [{ column: 'a', operator: 'equals', value: 1 }] };
       for (let depth = 1; depth < 40; depth++) filter = { condition: 'OR', rules: [filter] };
-      const page = await database.backend.query(database.id, { filter }, { variant: 'integer' });
+      const page = await database.backend.query(database.id, { filter }, { form: 'integer' });
       expect(JSON.parse(Buffer.from(page.body).toString()).results).toHaveLength(1);
     });
   });

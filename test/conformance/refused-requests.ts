@@ -214,16 +214,16 @@ export function describeRefusedRequests(open: OpenBackend): void {
           '0.5_0190a0b2-7c3d-7abc-8def-0123456789ab',
         ],
       ],
-    ] as const)('a malformed cursor of variant %s', async (variant, cursors) => {
+    ] as const)('a malformed cursor of variant %s', async (form, cursors) => {
       for (const cursor of cursors) {
-        const asked = database.search({ search, pagination: { cursor } }, { variant });
+        const asked = database.search({ search, pagination: { cursor } }, { form });
         await refused(asked, 'invalid_cursor', '/pagination/cursor', 'invalid_value');
       }
     });
 
     test('golden filters', async () => {
       for (const { filter, problems } of golden.refused) {
-        await both({ filter }, 'invalid_filter', `/filter${problems[0]!.pointer}`, { variant: 'uuid' });
+        await both({ filter }, 'invalid_filter', `/filter${problems[0]!.pointer}`, { form: 'uuid' });
       }
     });
 

@@ -29,11 +29,9 @@ export function describeScopes(open: OpenBackend): void {
 
     test.each(['uuid', 'integer'] as const)(
       'hides records from searches and queries of variant %s',
-      async (variant) => {
-        const asking = { variant, forcedFilter, limit: () => 1 };
-        const visible = await Promise.all(
-          [3, 6, 9].map(async (id) => (await database.record(id, variant)).id),
-        );
+      async (form) => {
+        const asking = { form, forcedFilter, limit: () => 1 };
+        const visible = await Promise.all([3, 6, 9].map(async (id) => (await database.record(id, form)).id));
         expect(await database.ids('search', search, asking)).toEqual(visible);
         expect(new Set(await database.ids('query', {}, asking))).toEqual(new Set(visible));
       },
@@ -180,7 +178,7 @@ export function describeScopes(open: OpenBackend): void {
         const operation = 'search' in request ? 'search' : 'query';
         const expected = oracle.results(request, 'uuid', forced);
         if (expected.length < oracle.matches(request, 'uuid').length) narrowed += 1;
-        const found = await filled.drain(operation, request, { variant: 'uuid', forcedFilter: forced });
+        const found = await filled.drain(operation, request, { form: 'uuid', forcedFilter: forced });
         expect(found, JSON.stringify({ request, forced })).toEqual(expected);
       }
       expect(narrowed, 'most forced filters hide something').toBeGreaterThan(10);

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { FORMS, RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
 import type { OpenBackend } from './open-backend.js';
 import { given, Oracle, type OracleRequest } from './oracle.js';
@@ -7,11 +8,6 @@ import { SharedBackend } from './shared-backend.js';
 import type { TestDatabase } from './test-database.js';
 
 const COLUMNS = ['colour', 'size', 'open', 'mixed', '__proto__', 'rare', 'never given'];
-const TIMES = {
-  uuid: ['created_at', 'changed_at', 'synced_at'],
-  integer: ['first_seen_time', 'last_changed_time', 'last_seen_time'],
-};
-
 /** The order of the filter-only operation. */
 export function describeSorts(open: OpenBackend): void {
   describe('the order of a query', () => {
@@ -44,11 +40,11 @@ export function describeSorts(open: OpenBackend): void {
       const records = randomRecords(random, 160);
       const oracle = new Oracle(records);
       await database.upsert(records.map(given));
-      for (const variant of ['uuid', 'integer'] as const) {
+      for (const form of RECORD_FORMS) {
         const sorts: OracleRequest['sort'][] = [
           undefined,
           ...COLUMNS.map((column) => ({ column })),
-          ...TIMES[variant].map((time) => ({ time })),
+          ...FORMS[form].times.map((time) => ({ time })),
         ];
         for (const [round, sort] of sorts.entries()) {
           for (const direction of [undefined, 'asc', 'desc'] as const) {
@@ -57,8 +53,8 @@ export function describeSorts(open: OpenBackend): void {
               ...(random.chance(30) && { filter: randomFilter(random, 2) }),
             };
             const limit = round % 4 === 0 ? () => 3 : () => random.pick([20, 100]);
-            const found = await database.drain('query', request, { variant, limit });
-            expect(found, JSON.stringify(request)).toEqual(oracle.results(request, variant));
+            const found = await database.drain('query', request, { form, limit });
+            expect(found, JSON.stringify(request)).toEqual(oracle.results(request, form));
           }
         }
       }
@@ -106,14 +102,12 @@ export function describeSorts(open: OpenBackend): void {
       const database = await shared.create();
       await database.upsert([1, 2, 3].map((id) => ({ id, data: { c: id }, vector: [1, 0] })));
       for (const cursor of ['', 'x', '42', '_', 't', '0.5', '0.5|', '%', '\u0000']) {
-        for (const variant of ['uuid', 'integer'] as const) {
-          await expect(database.query({ pagination: { cursor } }, { variant }), cursor).rejects.toMatchObject(
-            {
-              code: 'invalid_cursor',
-              status: 400,
-              problems: [{ pointer: '/pagination/cursor' }],
-            },
-          );
+        for (const form of RECORD_FORMS) {
+          await expect(database.query({ pagination: { cursor } }, { form }), cursor).rejects.toMatchObject({
+            code: 'invalid_cursor',
+            status: 400,
+            problems: [{ pointer: '/pagination/cursor' }],
+          });
         }
       }
     });

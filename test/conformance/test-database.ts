@@ -4,21 +4,23 @@ import {
   type BatchResult,
   type Changes,
   checkDeleteRequest,
-  checkQueryRequest,
   checkSchema,
-  checkSearchRequest,
   type Data,
   type DatabaseDescription,
   type FacetCounts,
   type FilterGroup,
   type LineEvent,
-  type Variant,
 } from '../../src/schema/index.js';
+import { checkServiceSchema } from '../../src/server/variants/schemas.js';
+import { formOfId } from '../../src/server/variants/variants.js';
+import type { RecordForm } from '../../src/store/record-store.js';
+import { FORMS } from '../helpers/forms.js';
 import type { OpenedBackend } from './open-backend.js';
 
-/** One result of a page, in either variant. */
+/** One result of a page, in any form. */
 export interface Result {
   id: string | number;
+  uuid?: string;
   relevance_score?: number;
   data: Data;
   timestamps: Record<string, string>;
@@ -34,9 +36,9 @@ export interface Page {
   explain?: Record<string, unknown>;
 }
 
-/** Options of a request. The default is variant B without a forced filter. */
+/** Options of a request. The default is the form of integers without a forced filter. */
 export interface Asking {
-  variant?: Variant;
+  form?: RecordForm;
   forcedFilter?: FilterGroup;
   signal?: AbortSignal;
   check?: () => void;
@@ -109,20 +111,20 @@ export class TestDatabase {
       text += Buffer.from(chunk).toString('utf8');
     }
     const lines = text.split('\n').slice(0, -1);
-    for (const line of lines) checkSchema('NewRecord', JSON.parse(line));
+    for (const line of lines) checkServiceSchema('NewRecord', JSON.parse(line));
     return lines;
   }
 
   async search(request: object, asking: Asking = {}): Promise<Page> {
-    const { variant = 'integer' } = asking;
-    const checked = checkSearchRequest(request, variant);
-    return this.#page(variant, await this.backend.search(this.id, checked, pageOptions(asking)));
+    const { form = 'integer' } = asking;
+    const checked = FORMS[form].search(request);
+    return this.#page(form, await this.backend.search(this.id, checked, pageOptions(asking)));
   }
 
   async query(request: object = {}, asking: Asking = {}): Promise<Page> {
-    const { variant = 'integer' } = asking;
-    const checked = checkQueryRequest(request, variant);
-    return this.#page(variant, await this.backend.query(this.id, checked, pageOptions(asking)));
+    const { form = 'integer' } = asking;
+    const checked = FORMS[form].query(request);
+    return this.#page(form, await this.backend.query(this.id, checked, pageOptions(asking)));
   }
 
   ask(operation: Operation, request: object, asking: Asking = {}): Promise<Page> {
@@ -158,12 +160,12 @@ export class TestDatabase {
 
   async record(
     recordId: string | number,
-    variant: Variant = 'integer',
+    form: RecordForm = 'integer',
     forcedFilter?: FilterGroup,
   ): Promise<Result> {
-    const body = await this.backend.record(this.id, String(recordId), variant, scopeOf(forcedFilter));
+    const body = await this.backend.record(this.id, String(recordId), form, scopeOf(forcedFilter));
     const record = parse<Result>(body);
-    checkSchema(variant === 'uuid' ? 'RecordA' : 'RecordB', record);
+    checkServiceSchema(FORMS[form].record, record);
     return record;
   }
 
@@ -174,9 +176,11 @@ export class TestDatabase {
     options: { signal?: AbortSignal } = {},
   ): Promise<Result> {
     const body = typeof changes === 'string' ? changes : JSON.stringify({ data: changes });
-    const response = await this.backend.patchRecord(this.id, String(recordId), Buffer.from(body), options);
+    const form = formOfId(recordId);
+    const id = String(recordId);
+    const response = await this.backend.patchRecord(this.id, id, form, Buffer.from(body), options);
     const record = parse<Result>(response);
-    checkSchema(typeof recordId === 'string' ? 'RecordA' : 'RecordB', record);
+    checkServiceSchema(FORMS[form].record, record);
     return record;
   }
 
@@ -227,9 +231,9 @@ export class TestDatabase {
     return (await this.describe()).records;
   }
 
-  #page(variant: Variant, { body, timings }: { body: Uint8Array; timings: object }): Page {
+  #page(form: RecordForm, { body, timings }: { body: Uint8Array; timings: object }): Page {
     const page = parse<Page>(body);
-    checkSchema(variant === 'uuid' ? 'PageA' : 'PageB', page);
+    checkServiceSchema(FORMS[form].page, page);
     for (const time of Object.values(timings)) expect(time).toBeGreaterThanOrEqual(0);
     return page;
   }
@@ -240,8 +244,8 @@ export async function* chunksOf(texts: Iterable<string>): AsyncGenerator<Uint8Ar
   for (const text of texts) yield Buffer.from(text);
 }
 
-export function pageOptions({ variant = 'integer', forcedFilter, signal, check }: Asking) {
-  return { variant, scope: scopeOf(forcedFilter), ...(signal && { signal }), ...(check && { check }) };
+export function pageOptions({ form = 'integer', forcedFilter, signal, check }: Asking) {
+  return { form, scope: scopeOf(forcedFilter), ...(signal && { signal }), ...(check && { check }) };
 }
 
 function scopeOf(forcedFilter: FilterGroup | undefined): Scope {

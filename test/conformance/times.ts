@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
 import type { OpenBackend } from './open-backend.js';
 import { given, iso, Oracle } from './oracle.js';
@@ -60,20 +61,20 @@ export function describeTimes(open: OpenBackend): void {
         [{ start_time: '2026-02-02' }, [8]],
         [{ start_time: '2012-01-01', end_time: '2013-01-01' }, []],
       ])('%j', async (time_range, expected) => {
-        for (const variant of ['uuid', 'integer'] as const) {
+        for (const form of RECORD_FORMS) {
           const uuids = new Map(
             await Promise.all(
               expected.map(async (id) => [id, (await database.record(id, 'uuid')).id] as const),
             ),
           );
-          const ids = variant === 'uuid' ? expected.map((id) => uuids.get(id)).sort() : expected;
+          const ids = form === 'uuid' ? expected.map((id) => uuids.get(id)).sort() : expected;
           const search = { search: { vector: [1, 0] }, time_range, total: true };
-          const searched = await database.search(search, { variant });
+          const searched = await database.search(search, { form });
           expect(searched.results.map(({ id }) => id)).toEqual(ids);
           expect(searched.total).toEqual({ value: expected.length });
           const queried = await database.query(
             { time_range, total: true, sort: { column: 'none' } },
-            { variant },
+            { form },
           );
           expect(queried.results.map(({ id }) => id)).toEqual(ids);
           expect(queried.total).toEqual({ value: expected.length });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Variant } from '../../src/schema/index.js';
+import type { RecordForm } from '../../src/store/record-store.js';
 import type { OpenBackend } from './open-backend.js';
 import { SharedBackend } from './shared-backend.js';
 import type { Operation, TestDatabase } from './test-database.js';
@@ -43,9 +43,9 @@ export function describeVariants(open: OpenBackend): void {
     });
 
     test.each(REQUESTS)(
-      'records that tie in a %s are ordered by the id of the variant',
+      'records that tie in a %s are ordered by the id of the form',
       async (operation, request) => {
-        expect(await tied.ids(operation, request, { variant: 'uuid' })).toEqual([...UUIDS].sort());
+        expect(await tied.ids(operation, request, { form: 'uuid' })).toEqual([...UUIDS].sort());
         expect(await tied.ids(operation, request)).toEqual([...IDS].sort((a, b) => a - b));
       },
     );
@@ -54,26 +54,26 @@ export function describeVariants(open: OpenBackend): void {
       'pages of 1 of a %s go through ties in the same order',
       async (operation, request) => {
         const limit = () => 1;
-        expect(await tied.ids(operation, request, { variant: 'uuid', limit })).toEqual([...UUIDS].sort());
+        expect(await tied.ids(operation, request, { form: 'uuid', limit })).toEqual([...UUIDS].sort());
         expect(await tied.ids(operation, request, { limit })).toEqual([...IDS].sort((a, b) => a - b));
       },
     );
 
     test.each(['uuid', 'integer'] as const)(
       'variant %s names times and members in its own way',
-      async (variant) => {
-        const id = variant === 'uuid' ? UUIDS[0] : IDS[0];
+      async (form) => {
+        const id = form === 'uuid' ? UUIDS[0] : IDS[0];
         const timestamps = Object.fromEntries(
-          Object.values(TIMES).map((day, at) => [NAMES[variant][at], `${day}T00:00:00.000Z`]),
+          Object.values(TIMES).map((day, at) => [NAMES[form][at], `${day}T00:00:00.000Z`]),
         );
         const expected = { id, data: { at: 0 }, timestamps };
-        expect(await tied.record(UUIDS[0]!, variant)).toEqual(expected);
-        expect(await tied.record(IDS[0]!, variant)).toEqual(expected);
+        expect(await tied.record(UUIDS[0]!, form)).toEqual(expected);
+        expect(await tied.record(IDS[0]!, form)).toEqual(expected);
         const filter = { condition: 'AND', rules: [{ column: 'at', operator: 'equals', value: 0 }] };
-        expect((await tied.query({ filter }, { variant })).results).toEqual([expected]);
-        const found = await tied.search({ ...search, filter }, { variant });
+        expect((await tied.query({ filter }, { form })).results).toEqual([expected]);
+        const found = await tied.search({ ...search, filter }, { form });
         expect(found.results).toEqual([{ ...expected, relevance_score: 0.6 }]);
-        expect(Object.keys(found.results[0]!.timestamps)).toEqual(NAMES[variant]);
+        expect(Object.keys(found.results[0]!.timestamps)).toEqual(NAMES[form]);
       },
     );
 
@@ -84,7 +84,7 @@ export function describeVariants(open: OpenBackend): void {
       ];
       for (const [operation, request] of REQUESTS) {
         await expect(
-          tied.ask(operation, { ...request, filter: { rules } }, { variant: 'uuid' }),
+          tied.ask(operation, { ...request, filter: { rules } }, { form: 'uuid' }),
         ).rejects.toMatchObject({
           code: 'invalid_filter',
           status: 400,
@@ -98,15 +98,15 @@ export function describeVariants(open: OpenBackend): void {
     });
 
     test('a cursor of a search is the score and the id of the last result', async () => {
-      const cursorOf = async (variant: Variant) =>
-        (await tied.search({ ...search, pagination: { limit: 2 } }, { variant })).pagination.next_cursor;
+      const cursorOf = async (form: RecordForm) =>
+        (await tied.search({ ...search, pagination: { limit: 2 } }, { form })).pagination.next_cursor;
       expect(await cursorOf('uuid')).toBe(`0.6|${[...UUIDS].sort()[1]}`);
       expect(await cursorOf('integer')).toBe('0.6_9');
     });
 
     test('a cursor is a position: it may be made by the caller, and its record need not exist', async () => {
-      const idsAfter = async (cursor: string, variant: Variant = 'integer') =>
-        (await tied.search({ ...search, pagination: { cursor } }, { variant })).results.map(({ id }) => id);
+      const idsAfter = async (cursor: string, form: RecordForm = 'integer') =>
+        (await tied.search({ ...search, pagination: { cursor } }, { form })).results.map(({ id }) => id);
       expect(await idsAfter('0.6_50')).toEqual([100, 9_007_199_254_740_991]);
       expect(await idsAfter('0.600000000_1')).toHaveLength(5);
       expect(await idsAfter('0.600000001_50')).toHaveLength(5);
@@ -128,21 +128,15 @@ export function describeVariants(open: OpenBackend): void {
       expect(await idsAfter('0.5_100')).toEqual([]);
     });
 
-    test('a cursor of a query is refused in the other variant', async () => {
+    test('a cursor of a query is refused in the other form', async () => {
       for (const [from, to] of [
         ['uuid', 'integer'],
         ['integer', 'uuid'],
       ] as const) {
         for (const [operation, request] of REQUESTS) {
-          const first = await tied.ask(
-            operation,
-            { ...request, pagination: { limit: 2 } },
-            { variant: from },
-          );
+          const first = await tied.ask(operation, { ...request, pagination: { limit: 2 } }, { form: from });
           const pagination = { cursor: first.pagination.next_cursor };
-          await expect(
-            tied.ask(operation, { ...request, pagination }, { variant: to }),
-          ).rejects.toMatchObject({
+          await expect(tied.ask(operation, { ...request, pagination }, { form: to })).rejects.toMatchObject({
             code: 'invalid_cursor',
             problems: [{ pointer: '/pagination/cursor' }],
           });

@@ -62,9 +62,12 @@ test('every option that a call checks is in the chapter of the call or of its op
     changes: 'ChangesRequest',
     client: 'ClientOptions',
     named: 'Client.revokeKey',
+    searchQuery: 'Query',
     revocation: 'Client.revokeKey',
   };
-  const inherited = page.chapter('CallOptions') + page.chapter('PageOptions');
+  const inherited = ['CallOptions', 'SelectOptions', 'PageOptions', 'ScoreOptions']
+    .map((name) => page.chapter(name))
+    .join('');
   for (const [call, options] of Object.entries(OPTIONS)) {
     const name = chapters[call] ?? `${call.charAt(0).toUpperCase()}${call.slice(1)}Options`;
     const text = call === 'follow' ? page.chapter('ChangesRequest') : page.chapter(name);

@@ -7,7 +7,10 @@ import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Cosift, type Data, type Database, open, type QueryRequest, type SearchRequest } from 'cosift';
+import type { Database } from '../../src/api/index.js';
+import { type Backend, openBackend } from '../../src/backend/index.js';
+import { Cosift } from '../../src/library/cosift.js';
+import type { QueryRequest, SearchRequest } from '../../src/schema/index.js';
 
 const FILE = fileURLToPath(new URL('directory.tar.gz', import.meta.url));
 
@@ -38,7 +41,7 @@ const SEARCHES: SearchRequest[] = [
     pagination: { limit: 3 },
   },
 ];
-const QUERIES: QueryRequest<Data, 'uuid'>[] = [
+const QUERIES: QueryRequest[] = [
   { filter: { condition: 'AND', rules: [{ column: 'n', operator: 'less_than', value: 30 }] }, pagination: { limit: 9 } },
 ];
 
@@ -56,19 +59,21 @@ async function pagesOf(read: (cursor: string | undefined) => Promise<Page>): Pro
   return pages;
 }
 
-async function answersOf(database: Database) {
+async function answersOf(backend: Backend, database: Database) {
+  const options = { form: 'uuid' } as const;
+  const parsed = ({ body }: { body: Uint8Array }): Page => JSON.parse(Buffer.from(body).toString());
   const answers = [];
   for (const request of SEARCHES) {
-    const pages = await pagesOf((cursor) => {
+    const pages = await pagesOf(async (cursor) => {
       const pagination = { ...request.pagination, ...(cursor !== undefined && { cursor }) };
-      return database.search({ ...request, pagination }, { variant: 'uuid' });
+      return parsed(await backend.search(database.id, { ...request, pagination }, options));
     });
     answers.push({ call: 'search', request, pages });
   }
   for (const request of QUERIES) {
-    const pages = await pagesOf((cursor) => {
+    const pages = await pagesOf(async (cursor) => {
       const pagination = { ...request.pagination, ...(cursor !== undefined && { cursor }) };
-      return database.query({ ...request, pagination }, { variant: 'uuid' });
+      return parsed(await backend.query(database.id, { ...request, pagination }, options));
     });
     answers.push({ call: 'query', request, pages });
   }
@@ -91,11 +96,12 @@ async function fillTexts(cosift: Cosift): Promise<Database> {
 const directory = await mkdtemp(path.join(tmpdir(), 'cosift-golden-'));
 const copied = await mkdtemp(path.join(tmpdir(), 'cosift-golden-'));
 const recorded: Record<string, unknown> = {};
-const cosift = await open(directory, { threads: 1 });
+const backend = await openBackend({ directory, threads: 1 });
+const cosift = new Cosift(backend);
 for (const id of ['closed', 'killed']) {
   const database = await cosift.createDatabase(id, { dimensions: 8 });
   await fill(database);
-  recorded[id] = await answersOf(database);
+  recorded[id] = await answersOf(backend, database);
 }
 const texts = await fillTexts(cosift);
 recorded.texts = { records: (await texts.describe()).records, answers: [], changes: await texts.changes({ limit: 1000 }) };

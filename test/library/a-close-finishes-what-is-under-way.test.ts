@@ -17,7 +17,8 @@ const own = (count: number) =>
     data: { rank: i },
     vector: Float32Array.from([Math.cos(i), Math.sin(i)]),
   }));
-const search = { search: { vector: [1, 0], threshold: 0 } };
+const query = { vector: [1, 0] };
+const options = { threshold: 0 };
 
 async function opened(): Promise<{ cosift: Cosift; database: Database }> {
   const cosift = await open(directory);
@@ -44,11 +45,11 @@ test('upserts, searches and deletes in progress finish, and waits end at once', 
     written: database.upsert(own(2_500)),
     embedded: facts.upsert(texts),
     deleted: database.delete({ ids: [3_000] }),
-    found: database.search({
-      ...search,
+    found: database.search(query, {
+      ...options,
       filter: { rules: [{ column: 'rank', operator: 'equals', value: 3 }] },
     }),
-    asked: facts.search({ search: { text: 'a fact', threshold: 0 } }),
+    asked: facts.search('a fact', { threshold: 0 }),
     // Far longer than the test may take.
     changes: quiet.changes({ waitMs: 3_600_000 }),
     described: database.describe(),
@@ -75,7 +76,7 @@ test('upserts, searches and deletes in progress finish, and waits end at once', 
 
   for (const late of [
     () => database.upsert(own(1)),
-    () => database.search(search),
+    () => database.search(query, options),
     () => database.changes({ after: position }),
     () => database.delete({ ids: [1] }),
     () => cosift.createDatabase('late'),
@@ -95,7 +96,7 @@ test('upserts, searches and deletes in progress finish, and waits end at once', 
 test('iterators end at the next page, and an asynchronous source is read no further', async () => {
   const { cosift, database } = await opened();
   await database.upsert(own(150));
-  const pages = database.searchAll({ ...search, pagination: { limit: 40 } });
+  const pages = database.searchAll(query, { ...options, limit: 40 });
   expect((await pages.next()).done).toBe(false);
   let asked!: () => void;
   const asking = new Promise<void>((resolve) => {

@@ -2,8 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Changes, type Cosift, type Data, open, type QueryRequest, type SearchRequest } from 'cosift';
 import { expect, test } from 'vitest';
+import { type Backend, openBackend } from '../../src/backend/index.js';
+import { Cosift } from '../../src/library/cosift.js';
+import type { Changes, QueryRequest, SearchRequest } from '../../src/schema/index.js';
 import { testDirectory } from '../helpers/archives.js';
 
 // A data directory, and what it answered; `write-directory.ts` beside it writes both. The database `closed` was closed,
@@ -16,7 +18,7 @@ interface Recorded {
   /** Each request with the pages to which its cursors led. */
   answers: ({ pages: { pagination: { next_cursor: string | null } }[] } & (
     | { call: 'search'; request: SearchRequest }
-    | { call: 'query'; request: QueryRequest<Data, 'uuid'> }
+    | { call: 'query'; request: QueryRequest }
   ))[];
   changes: Changes;
 }
@@ -28,17 +30,17 @@ async function unpack(directory: string): Promise<[string, Recorded][]> {
 }
 
 /** Asks for every page again, with the cursors that were recorded. */
-async function pagesOf(cosift: Cosift, id: string, { call, request, pages }: Recorded['answers'][number]) {
-  const database = cosift.database(id);
+async function pagesOf(backend: Backend, id: string, { call, request, pages }: Recorded['answers'][number]) {
+  const options = { form: 'uuid' } as const;
   const again = [];
   for (const at of pages.keys()) {
     const cursor = pages[at - 1]?.pagination.next_cursor;
     const pagination = { ...request.pagination, ...(cursor == null ? {} : { cursor }) };
-    const page =
+    const { body } =
       call === 'search'
-        ? await database.search({ ...request, pagination }, { variant: 'uuid' })
-        : await database.query({ ...request, pagination }, { variant: 'uuid' });
-    again.push(page);
+        ? await backend.search(id, { ...request, pagination }, options)
+        : await backend.query(id, { ...request, pagination }, options);
+    again.push(JSON.parse(Buffer.from(body).toString()));
   }
   return again;
 }
@@ -48,14 +50,15 @@ test('its pages, scores, cursors and changes are the same', async () => {
   const databases = await unpack(directory);
   expect(databases.map(([id]) => id)).toEqual(['closed', 'killed', 'texts']);
   for (let opened = 0; opened < 2; opened++) {
-    await using cosift = await open(directory, { threads: 1 });
+    const backend = await openBackend({ directory, threads: 1 });
+    await using cosift = new Cosift(backend);
     for (const [id, { records, answers, changes }] of databases) {
       expect((await cosift.database(id).describe()).records).toBe(records);
-      for (const answer of answers) expect(await pagesOf(cosift, id, answer)).toEqual(answer.pages);
+      for (const answer of answers) expect(await pagesOf(backend, id, answer)).toEqual(answer.pages);
       expect(await cosift.database(id).changes({ limit: 1000 })).toEqual(changes);
     }
   }
-  await using cosift = await open(directory, { threads: 1 });
+  await using cosift = new Cosift(await openBackend({ directory, threads: 1 }));
   const texts = cosift.database('texts');
   expect(await texts.describe()).toMatchObject({ records: 4, without_text: 1 });
   const { results } = await texts.search('the violin was made in Cremona', { threshold: 0, passages: true });

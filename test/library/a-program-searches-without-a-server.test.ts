@@ -45,7 +45,7 @@ describe('vectors of one’s own', () => {
     const query = vectors[7] as Float32Array;
     const filter = { rules: [{ column: 'even', operator: 'equals' as const, value: true }] };
     const found: number[] = [];
-    for await (const record of database.searchAll({ search: { vector: query, threshold: 0.1 }, filter })) {
+    for await (const record of database.searchAll({ vector: query }, { threshold: 0.1, filter })) {
       found.push(record.id);
     }
     const expected = vectors
@@ -57,21 +57,17 @@ describe('vectors of one’s own', () => {
     expect(found[0]).toBe(8);
   });
 
-  it('shows UUIDs to variant a and integers to variant b, the same records', async () => {
+  it('shows both ids of a record, by each of which it is found', async () => {
     const { database, vectors } = await filled(200);
-    const request = {
-      search: { vector: vectors[0] as Float32Array, threshold: 0 },
-      pagination: { limit: 5 },
-    };
-    const b = await database.search(request);
-    const a = await database.search(request, { variant: 'uuid' });
-    for (const [at, record] of a.results.entries()) {
-      expect(record.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
-      expect(await database.get(record.id)).toMatchObject({ id: record.id, data: record.data });
-      expect(await database.get(b.results[at]!.id)).toMatchObject({
-        id: b.results[at]?.id,
-        data: record.data,
-      });
+    const { results } = await database.search(
+      { vector: vectors[0] as Float32Array },
+      { threshold: 0, limit: 5 },
+    );
+    expect(results).toHaveLength(5);
+    for (const { id, uuid, data } of results) {
+      expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+      expect(await database.get(uuid)).toMatchObject({ id, uuid, data });
+      expect(await database.get(id)).toMatchObject({ id, uuid, data });
     }
     expect(await database.get(999)).toBeUndefined();
   });
@@ -83,13 +79,13 @@ describe('vectors of one’s own', () => {
     const filter = {
       rules: [{ column: 'rank', operator: 'greater_than', value: '1' }],
     } as unknown as FilterGroup;
-    const failure = await database.search({ search: { vector }, filter }).catch((error: unknown) => error);
+    const failure = await database.search({ vector }, { filter }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(CosiftError);
     expect(failure).toMatchObject({
       code: 'invalid_filter',
       problems: [{ pointer: '/filter/rules/0/value' }],
     });
-    await expect(database.search({ search: { vector: [1, 2] } })).rejects.toMatchObject({
+    await expect(database.search({ vector: [1, 2] })).rejects.toMatchObject({
       code: 'invalid_dimensions',
     });
     await expect(
@@ -103,34 +99,32 @@ describe('vectors of one’s own', () => {
     const vector = vectors[0] as Float32Array;
     const before = new AbortController();
     before.abort(new Error('changed my mind'));
-    await expect(database.search({ search: { vector } }, { signal: before.signal })).rejects.toThrow(
-      'changed my mind',
-    );
+    await expect(database.search({ vector }, { signal: before.signal })).rejects.toThrow('changed my mind');
     const during = new AbortController();
     const searches = Array.from({ length: 64 }, () =>
-      database.search({ search: { vector, threshold: 0 }, total: true }, { signal: during.signal }),
+      database.search({ vector }, { threshold: 0, total: true, signal: during.signal }),
     );
     during.abort(new Error('enough'));
     for (const outcome of await Promise.allSettled(searches)) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { message: 'enough' } });
     }
-    expect((await database.search({ search: { vector } })).results[0]?.id).toBe(1);
+    expect((await database.search({ vector })).results[0]?.id).toBe(1);
   });
 
   it('rejects a search of few records whose signal is aborted before its page is there', async () => {
     const { database, vectors } = await filled(20);
     const leaving = new AbortController();
-    const search = { search: { vector: vectors[0] as Float32Array } };
-    const found = database.search(search, { signal: leaving.signal });
+    const query = { vector: vectors[0] as Float32Array };
+    const found = database.search(query, { signal: leaving.signal });
     leaving.abort(new Error('changed my mind'));
     await expect(found).rejects.toThrow('changed my mind');
-    expect((await database.search(search)).results[0]?.id).toBe(1);
+    expect((await database.search(query)).results[0]?.id).toBe(1);
   });
 
   it('keeps everything over close and open, and refuses a second open', async () => {
     const { database, vectors } = await filled(300);
-    const request = { search: { vector: vectors[3] as Float32Array, threshold: 0 } };
-    const before = await database.search(request);
+    const query = { vector: vectors[3] as Float32Array };
+    const before = await database.search(query, { threshold: 0 });
     await expect(open(directory)).rejects.toMatchObject({
       code: 'data_locked',
       detail: `data directory ${directory} is already open in this process: open it once and share it, in \`next dev\` on \`globalThis\``,
@@ -138,7 +132,7 @@ describe('vectors of one’s own', () => {
     await cosift.close();
     cosift = await open(directory);
     const again = cosift.database('own');
-    expect(await again.search(request)).toEqual(before);
+    expect(await again.search(query, { threshold: 0 })).toEqual(before);
     expect((await again.describe()).records).toBe(300);
   });
 });
@@ -151,7 +145,7 @@ describe('texts and the built-in model', () => {
       { id: 2, data: { text: 'Penicillin was discovered by Alexander Fleming' } },
     ];
     await facts.upsert(records);
-    const find = async (text: string) => (await facts.search({ search: { text } })).results[0]?.id;
+    const find = async (text: string) => (await facts.search(text)).results[0]?.id;
     expect(await find('a tall building in France')).toBe(1);
     expect(await find('antibiotics in medicine')).toBe(2);
     expect(await facts.upsert(records)).toMatchObject({ created: 0, changed: 0, unchanged: 2 });
@@ -180,7 +174,7 @@ describe('models of the program', () => {
         data: { text: `the ${subjects[at % 5]} ${at}` },
       })),
     );
-    const find = async () => (await facts.search({ search: { text: 'music', threshold: 0 } })).results;
+    const find = async () => (await facts.search('music', { threshold: 0 })).results;
     const before = await find();
 
     const stop = new AbortController();

@@ -22,7 +22,7 @@ async function all(items: AsyncIterable<unknown>): Promise<void> {
 }
 
 const reason = new Error('no more');
-const search = { search: { vector: [1, 0] } };
+const query = { vector: [1, 0] };
 type Options = { signal: AbortSignal };
 const calls: [string, (options: Options) => Promise<unknown>][] = [
   ['createDatabase', (options) => cosift.createDatabase('new', {}, options)],
@@ -31,11 +31,11 @@ const calls: [string, (options: Options) => Promise<unknown>][] = [
   ['backup', (options) => all(cosift.backup(options))],
   ['describe', (options) => database.describe(options)],
   ['get', (options) => database.get(1, options)],
-  ['search', (options) => database.search(search, options)],
-  ['searchAll', (options) => all(database.searchAll(search, options))],
-  ['query', (options) => database.query({}, options)],
-  ['queryAll', (options) => all(database.queryAll({}, options))],
-  ['map', (options) => database.map({}, options)],
+  ['search', (options) => database.search(query, options)],
+  ['searchAll', (options) => all(database.searchAll(query, options))],
+  ['query', (options) => database.query(options)],
+  ['queryAll', (options) => all(database.queryAll(options))],
+  ['map', (options) => database.map({ ...options })],
   ['changes', (options) => database.changes({ after: 1, waitMs: 60_000 }, options)],
   ['exportLines', (options) => all(database.exportLines(options))],
   ['upsertLines', async (options) => all(database.upsertLines(['{}'], options))],
@@ -68,7 +68,7 @@ test('a deletion that is aborted while it runs has the reason of its signal, or 
   for (;;) {
     const stop = new AbortController();
     setImmediate(() => stop.abort(reason));
-    const outcome = await database.delete({ filter }, { signal: stop.signal }).catch((error) => error);
+    const outcome = await database.delete({ filter, signal: stop.signal }).catch((error) => error);
     if (outcome === reason) break;
     expect(outcome).toBe(11);
     await database.upsert(rows);
@@ -81,8 +81,8 @@ test('an iterator that is aborted between two items gives no further one, and fr
   const iterators: ((options: Options) => AsyncIterable<unknown>)[] = [
     (options) => cosift.doctor(options),
     (options) => cosift.backup(options),
-    (options) => database.searchAll(search, options),
-    (options) => database.queryAll({}, options),
+    (options) => database.searchAll(query, options),
+    (options) => database.queryAll(options),
     (options) => database.follow({}, options),
   ];
   // More than there may be at a time.
@@ -101,9 +101,9 @@ test('an iterator that is aborted between two items gives no further one, and fr
 
 test('a vector that cannot be used is named', async () => {
   const of = (failure: unknown) => expect(failure).rejects;
-  await of(database.search({ search: { vector: [0, 0] } })).toMatchObject({
+  await of(database.search({ vector: [0, 0] })).toMatchObject({
     code: 'invalid_vector',
-    problems: [{ pointer: '/search/vector', code: 'invalid_vector' }],
+    problems: [{ pointer: '/vector', code: 'invalid_vector' }],
   });
   const records = [
     { data: {}, vector: Float32Array.of(1, 0, 0) },

@@ -64,17 +64,16 @@ describe('of a call', () => {
   it('is named with its value and what is allowed', async () => {
     const database = await cosift.createDatabase('d', { dimensions: 2 });
     const loose = database as unknown as Record<string, Loose>;
-    const search = { search: { vector: [1, 0] } };
+    const query = { vector: [1, 0] };
     const told: [() => unknown, string][] = [
       [() => (cosift.createDatabase as Loose).call(cosift, 5), 'id: is number, must be of type string'],
       [() => (cosift.database as Loose).call(cosift), 'the options: lacks the member "id"'],
-      [() => loose.search?.(search, { variant: 'uid' }), 'variant: is "uid"; did you mean "uuid"?'],
-      [() => loose.search?.(search, { sginal: 1 }), 'sginal: is not a known member; did you mean "signal"?'],
-      [() => loose.search?.(search, { signal: {} }), 'signal: is object, must be an AbortSignal'],
-      [() => loose.query?.({}, { timeout: 5 }), 'timeout: is not a known member; known: variant, signal'],
+      [() => loose.search?.(query, { sginal: 1 }), 'sginal: is not a known member; did you mean "signal"?'],
+      [() => loose.search?.(query, { signal: {} }), 'signal: is object, must be an AbortSignal'],
+      [() => loose.query?.({ timeout: 5 }), 'timeout: is not a known member; known: filter'],
       [
-        () => loose.searchAll?.(search, { variant: 1 }) && drain(loose.searchAll?.(search, { variant: 1 })),
-        'variant: ',
+        () => loose.searchAll?.(query, { limit: '1' }) && drain(loose.searchAll?.(query, { limit: '1' })),
+        'limit: ',
       ],
       [() => loose.upsert?.([], { signal: 'now' }), 'signal: is "now", must be an AbortSignal'],
       [() => loose.get?.(1, { singal: 1 }), 'did you mean "signal"?'],
@@ -87,9 +86,9 @@ describe('of a call', () => {
       [() => loose.reembed?.(5), 'model: is number, must be of type string'],
       [() => loose.upsert?.(), 'records: is undefined, must be an array or another iterable of records'],
       [() => loose.upsert?.({ id: 1, data: {} }), 'records: is object, must be an array'],
-      [() => loose.search?.(), 'the body is missing'],
-      [() => loose.search?.(null), 'must be of type object'],
-      [() => drain(loose.searchAll?.()), 'the body is missing'],
+      [() => loose.search?.(), 'query: is undefined, must be a text'],
+      [() => loose.search?.(null), 'query: is null'],
+      [() => drain(loose.searchAll?.()), 'query: is undefined'],
     ];
     for (const [call, detail] of told) expect((await refusal(call)).detail).toContain(detail);
   });
@@ -124,7 +123,7 @@ describe('of the client', () => {
     };
     const loose = client({ fetch }) as unknown as Record<string, Loose>;
     const database = loose.database?.('d') as Record<string, Loose>;
-    expect((await refusal(() => database.query?.({}, { variant: 'c' }))).detail).toContain('variant: ');
+    expect((await refusal(() => database.query?.({ limit: '1' }))).detail).toContain('limit: ');
     expect((await refusal(() => loose.databases?.({ singal: 1 }))).detail).toContain(
       'did you mean "signal"?',
     );

@@ -15,13 +15,13 @@ const NATIVE = fileURLToPath(new URL('../../native/', import.meta.url));
 const BINDING = path.join(NATIVE, readdirSync(NATIVE).find((name) => name.endsWith('.node'))!);
 const RECORDS = 200;
 /** A page that the thread of the caller does not make itself, although the database is small. */
-const REQUEST = { variant: 'integer', threshold: 0, limit: 100, embedded_by: null } as const;
+const REQUEST = { form: 'integer', threshold: 0, limit: 100, embedded_by: null } as const;
 
 // The binding itself, in an environment that ends: the classes above it would close the engine.
 const OPEN = `
   const { openEngine, StopFlag } = require(binding);
   const engine = openEngine(directory, { threads: 2, limits });
-  const request = JSON.stringify({ variant: 'b', threshold: 0, limit: 100, embedded_by: null });
+  const request = JSON.stringify({ form: 'integer', threshold: 0, limit: 100, embedded_by: null });
   const load = async () => engine.load();
   const search = async () => engine.search('db', request, new Float64Array([1, 0]), new StopFlag());
 `;
@@ -71,8 +71,8 @@ test('calls that run at the same time get each its own result or error', async (
   const ids = Array.from({ length: 2 * RECORDS }, (_, i) => i + 1);
   const read = ids.map(async (id) => {
     try {
-      return JSON.parse(Buffer.from(await store.record('db', `${id}`, { variant: 'integer' })).toString())
-        .data.name;
+      return JSON.parse(Buffer.from(await store.record('db', `${id}`, { form: 'integer' })).toString()).data
+        .name;
     } catch (error) {
       return (error as { code: string }).code;
     }

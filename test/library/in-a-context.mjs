@@ -57,6 +57,6 @@ await library.evaluate();
 const cosift = await library.namespace.open(directory);
 const database = await cosift.createDatabase('vectors', { dimensions: 2 });
 await database.upsert([{ id: 7, data: {}, vector: [1, 0] }]);
-const { results } = await database.search({ search: { vector: [1, 0] } });
+const { results } = await database.search({ vector: [1, 0] });
 console.log(results[0].id);
 await cosift.close();

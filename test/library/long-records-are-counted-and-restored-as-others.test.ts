@@ -87,7 +87,7 @@ test('totals, facets and pages are those of the best passages, and the same afte
         const page = await database.search(question, {
           threshold,
           lexical,
-          where: lessThan('n', 30),
+          filter: lessThan('n', 30),
           limit: 2,
           total: true,
           facets: [{ column: 'kind', type: 'values' }],

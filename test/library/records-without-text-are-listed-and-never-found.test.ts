@@ -27,8 +27,8 @@ const WITHOUT = [
 async function check(database: Database, withText: number[], all: number): Promise<void> {
   for (const text of ['car', '', ' ', 'a cat', 'text']) {
     if (text.trim() === '') continue;
-    const page = await database.search({
-      search: { text, threshold: 0 },
+    const page = await database.search(text, {
+      threshold: 0,
       total: true,
       facets: [{ column: 'n', type: 'values', limit: 100 }],
       explain: true,
@@ -37,10 +37,7 @@ async function check(database: Database, withText: number[], all: number): Promi
     expect(page.total).toMatchObject({ value: withText.length });
     expect(page.facets).toMatchObject([{ values: withText.map(() => ({ count: 1 })) }]);
     const found = [];
-    for await (const { id } of database.searchAll({
-      search: { text, threshold: 0 },
-      pagination: { limit: 1 },
-    })) {
+    for await (const { id } of database.searchAll(text, { threshold: 0, limit: 1 })) {
       found.push(id);
     }
     expect(found.sort((a, b) => a - b)).toEqual(withText);

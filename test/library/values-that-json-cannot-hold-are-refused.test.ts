@@ -161,10 +161,10 @@ for (const name of ['library', 'client']) {
       code: 'invalid_dimensions',
     });
     const database = databases[name]!;
-    const search = () => ({ search: { vector: transferred() } });
-    const refused = { problems: [{ pointer: '/search/vector' }] };
-    await expect(database.search(search())).rejects.toMatchObject(refused);
-    await expect(first(database.searchAll(search()))).rejects.toMatchObject(refused);
+    const query = () => ({ vector: transferred() });
+    const refused = { problems: [{ pointer: '/vector' }] };
+    await expect(database.search(query())).rejects.toMatchObject(refused);
+    await expect(first(database.searchAll(query()))).rejects.toMatchObject(refused);
     const chunk = Buffer.from(new ArrayBuffer(8));
     structuredClone(chunk, { transfer: [chunk.buffer] });
     await expect(first(database.upsertLines([chunk]))).rejects.toMatchObject({
@@ -181,10 +181,10 @@ for (const name of ['library', 'client']) {
     const calls = [
       () => database.query(given),
       () => first(database.queryAll(given)),
-      () => database.search({ search: { vector: [1, 0] }, filter } as never),
-      () => first(database.searchAll({ search: { vector: [1, 0] }, filter } as never)),
+      () => database.search({ vector: [1, 0] }, given),
+      () => first(database.searchAll({ vector: [1, 0] }, given)),
       () => database.delete(given),
-      () => first(database.exportLines({ where: filter } as never)),
+      () => first(database.exportLines(given)),
     ];
     for (const call of calls) await expect(call()).rejects.toMatchObject({ name: 'CosiftError' });
   });

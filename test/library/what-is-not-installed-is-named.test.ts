@@ -81,7 +81,7 @@ const EMBED = `
   const cosift = await open('data');
   const own = await cosift.createDatabase('own', { dimensions: 2 });
   await own.upsert([{ id: 7, data: { name: 'mine' }, vector: [1, 0] }]);
-  const { results } = await own.search({ search: { vector: [1, 0] } });
+  const { results } = await own.search({ vector: [1, 0] });
   console.log(results[0].id, results[0].relevance_score);
   await cosift.createDatabase('texts')${PRINT_FAILURE}
   await cosift.close();

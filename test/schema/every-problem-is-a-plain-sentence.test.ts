@@ -1,9 +1,13 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { CosiftError, type Problem } from '../../src/errors.js';
-import { COMPONENTS, type ComponentName, checkSchema } from '../../src/schema/index.js';
 import { PATTERN_MEANINGS } from '../../src/schema/patterns.js';
 import { OPERATIONS } from '../../src/server/operations/table.js';
+import {
+  checkServiceSchema,
+  SERVICE_COMPONENTS,
+  type ServiceComponent,
+} from '../../src/server/variants/schemas.js';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
@@ -32,9 +36,9 @@ const SEARCHES: Json[] = [
 ];
 
 /** Valid requests with every member. */
-const REQUESTS: Partial<Record<ComponentName, Json[]>> = {
+const REQUESTS: Partial<Record<ServiceComponent, Json[]>> = {
   SearchRequestA: SEARCHES,
-  SearchRequestB: SEARCHES,
+  SearchRequest: SEARCHES,
   QueryRequestA: [{ ...LISTING, sort: { column: 'a', direction: 'asc' } }, { sort: { time: 'created_at' } }],
   QueryRequestB: [{ ...LISTING, sort: { column: 'a' } }, { sort: { time: 'last_seen_time' } }],
   DeleteRequest: [
@@ -54,7 +58,7 @@ const REQUESTS: Partial<Record<ComponentName, Json[]>> = {
 const BODIES = [
   ...new Set(
     Object.values(OPERATIONS).flatMap((operation) =>
-      'body' in operation && operation.body in REQUESTS ? [operation.body as ComponentName] : [],
+      'body' in operation && operation.body in REQUESTS ? [operation.body as ServiceComponent] : [],
     ),
   ),
 ];
@@ -96,9 +100,9 @@ function* mutations(value: Json): Generator<Json> {
   }
 }
 
-function problemsIn(name: ComponentName, body: Json): readonly Problem[] {
+function problemsIn(name: ServiceComponent, body: Json): readonly Problem[] {
   try {
-    checkSchema(name, body);
+    checkServiceSchema(name, body);
   } catch (error) {
     if (error instanceof CosiftError) return error.problems;
     throw error;
@@ -146,7 +150,7 @@ describe.each(BODIES)('%s', (name) => {
 test('the mutations violate every keyword that the schemas of requests use', () => {
   const violated = new Set<string>();
   const ajv = new Ajv2020({ allErrors: true, strict: false, discriminator: true, validateFormats: false });
-  ajv.addSchema({ $id: 'all', components: { schemas: COMPONENTS } });
+  ajv.addSchema({ $id: 'all', components: { schemas: SERVICE_COMPONENTS } });
   for (const name of BODIES) {
     const validate = ajv.compile({ $ref: `all#/components/schemas/${name}` });
     for (const request of REQUESTS[name] as Json[]) {
@@ -162,7 +166,7 @@ test('the mutations violate every keyword that the schemas of requests use', () 
     walked.add(schema);
     if (Array.isArray(schema)) schema.forEach(walk);
     for (const [keyword, value] of Array.isArray(schema) ? [] : Object.entries(schema)) {
-      if (keyword === '$ref') walk(COMPONENTS[String(value).split('/').at(-1) as ComponentName]);
+      if (keyword === '$ref') walk(SERVICE_COMPONENTS[String(value).split('/').at(-1) as ServiceComponent]);
       else if (keyword === 'properties') Object.values(value as object).forEach(walk);
       else if (!ANNOTATIONS.has(keyword)) {
         if (!APPLICATORS.has(keyword)) used.add(keyword);
@@ -171,7 +175,7 @@ test('the mutations violate every keyword that the schemas of requests use', () 
       }
     }
   };
-  for (const name of BODIES) walk(COMPONENTS[name]);
+  for (const name of BODIES) walk(SERVICE_COMPONENTS[name]);
   expect(used.size).toBeGreaterThan(12);
   expect([...used].filter((keyword) => !violated.has(keyword))).toEqual([]);
 });
@@ -181,7 +185,7 @@ const ANNOTATIONS = new Set(['description', 'examples', 'format']);
 const APPLICATORS = new Set(['items', 'if', 'then', 'else', 'not']);
 
 test('every pattern of a schema has a meaning', () => {
-  const patterns = [...JSON.stringify(COMPONENTS).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)];
+  const patterns = [...JSON.stringify(SERVICE_COMPONENTS).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)];
   expect(patterns.length).toBeGreaterThan(10);
   for (const [, pattern] of patterns) expect(PATTERN_MEANINGS).toHaveProperty([JSON.parse(String(pattern))]);
 });

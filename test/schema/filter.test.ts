@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { CosiftError } from '../../src/errors.js';
-import { checkSearchRequest } from '../../src/schema/index.js';
+import { FORMS } from '../helpers/forms.js';
 
 interface Golden {
   matches: { name: string; filter: unknown }[];
@@ -10,7 +10,7 @@ interface Golden {
 
 const golden = JSON.parse(readFileSync(new URL('../golden/filter.json', import.meta.url), 'utf8')) as Golden;
 
-const check = (filter: unknown) => checkSearchRequest({ search: { text: 'x' }, filter }, 'uuid');
+const check = (filter: unknown) => FORMS.uuid.search({ search: { text: 'x' }, filter });
 
 describe('the filter schema agrees with the engine', () => {
   test.each(golden.matches)('takes: $name', ({ filter }) => {
@@ -34,6 +34,6 @@ describe('the filter schema agrees with the engine', () => {
 
 test('an absent condition is AND in variant B and invalid in variant A', () => {
   const filter = { rules: [{ column: 'a', operator: 'is_empty' }] };
-  expect(() => checkSearchRequest({ search: { text: 'x' }, filter }, 'integer')).not.toThrow();
+  expect(() => FORMS.integer.search({ search: { text: 'x' }, filter })).not.toThrow();
   expect(() => check(filter)).toThrow(/condition/);
 });

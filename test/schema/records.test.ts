@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { checkSchema } from '../../src/schema/index.js';
+import { checkServiceSchema } from '../../src/server/variants/schemas.js';
 
 interface Golden {
   name: string;
@@ -27,7 +27,7 @@ const described = golden.filter(({ problems }) => problems.every(({ code }) => !
 
 const refusal = (text: string) => {
   try {
-    checkSchema('NewRecord', JSON.parse(text));
+    checkServiceSchema('NewRecord', JSON.parse(text));
     return undefined;
   } catch (error) {
     return error as { problems: { pointer: string }[] };

@@ -4,10 +4,9 @@ import {
   checkDatabaseSettings,
   checkDeleteRequest,
   checkKeyRequest,
-  checkQueryRequest,
-  checkSearchRequest,
   LIMITS,
 } from '../../src/schema/index.js';
+import { FORMS } from '../helpers/forms.js';
 
 const refusal = (check: () => unknown): CosiftError => {
   try {
@@ -44,69 +43,50 @@ describe('nothing is coerced, clamped or ignored', () => {
     ['no object', [], ''],
     ['null', null, ''],
   ])('%s', (_, body, pointer) => {
-    const { code, problems } = refusal(() => checkSearchRequest(body, 'integer'));
+    const { code, problems } = refusal(() => FORMS.integer.search(body));
     expect(code).toBe('invalid_request');
     expect(problems.map((problem) => problem.pointer)).toContain(pointer);
   });
 
   test('the request itself stays as it was', () => {
     const body = { search: { text: 'x' }, pagination: {} };
-    checkSearchRequest(body, 'integer');
+    FORMS.integer.search(body);
     expect(body).toEqual({ search: { text: 'x' }, pagination: {} });
   });
 });
 
 describe('a slip of the keyboard is met with what was probably meant', () => {
   test.each([
-    ['member', () => checkSearchRequest({ search, filters: {} }, 'integer'), 'filter'],
-    [
-      'nested member',
-      () => checkSearchRequest({ search: { text: 'x', treshold: 0 } }, 'integer'),
-      'threshold',
-    ],
-    ['required member', () => checkSearchRequest({ serach: search }, 'integer'), 'search'],
-    ['one of two members', () => checkSearchRequest({ search: { txt: 'x' } }, 'integer'), 'text'],
+    ['member', () => FORMS.integer.search({ search, filters: {} }), 'filter'],
+    ['nested member', () => FORMS.integer.search({ search: { text: 'x', treshold: 0 } }), 'threshold'],
+    ['required member', () => FORMS.integer.search({ serach: search }), 'search'],
+    ['one of two members', () => FORMS.integer.search({ search: { txt: 'x' } }), 'text'],
     [
       'member of a rule',
       () =>
-        checkSearchRequest(
-          { search, filter: { rules: [{ colunm: 'a', operator: 'equals', value: 1 }] } },
-          'integer',
-        ),
+        FORMS.integer.search({ search, filter: { rules: [{ colunm: 'a', operator: 'equals', value: 1 }] } }),
       'column',
     ],
     [
       'member that tells rules apart',
       () =>
-        checkSearchRequest(
-          { search, filter: { rules: [{ column: 'a', operater: 'equals', value: 1 }] } },
-          'integer',
-        ),
+        FORMS.integer.search({ search, filter: { rules: [{ column: 'a', operater: 'equals', value: 1 }] } }),
       'operator',
     ],
     [
       'member of a group',
-      () => checkSearchRequest({ search, filter: { condition: 'AND', rule: [rule] } }, 'integer'),
+      () => FORMS.integer.search({ search, filter: { condition: 'AND', rule: [rule] } }),
       'rules',
     ],
     [
       'operator',
-      () =>
-        checkSearchRequest({ search, filter: { rules: [{ ...rule, operator: 'starts-with' }] } }, 'integer'),
+      () => FORMS.integer.search({ search, filter: { rules: [{ ...rule, operator: 'starts-with' }] } }),
       'starts_with',
     ],
-    [
-      'condition',
-      () => checkSearchRequest({ search, filter: { condition: 'or', rules: [rule] } }, 'integer'),
-      'OR',
-    ],
+    ['condition', () => FORMS.integer.search({ search, filter: { condition: 'or', rules: [rule] } }), 'OR'],
     [
       'type of a facet',
-      () =>
-        checkSearchRequest(
-          { search, facets: [{ column: 'uuid', type: 'histgram', interval: 5 }] },
-          'integer',
-        ),
+      () => FORMS.integer.search({ search, facets: [{ column: 'uuid', type: 'histgram', interval: 5 }] }),
       'histogram',
     ],
     ['action', () => checkKeyRequest({ name: 'k', actions: ['serach'], databases: '*' }), 'search'],
@@ -117,9 +97,7 @@ describe('a slip of the keyboard is met with what was probably meant', () => {
 
   test('once, and not as a member that is lacking too', () => {
     const misspelt = { column: 'a', operater: 'equals', value: 1 };
-    expect(
-      refusal(() => checkSearchRequest({ search, filter: { rules: [misspelt] } }, 'integer')).problems,
-    ).toEqual([
+    expect(refusal(() => FORMS.integer.search({ search, filter: { rules: [misspelt] } })).problems).toEqual([
       {
         pointer: '/filter/rules/0/operater',
         code: 'unknown_member',
@@ -130,7 +108,7 @@ describe('a slip of the keyboard is met with what was probably meant', () => {
 
   test('but not where the member is there as well', () => {
     const both = { search: { text: 'x', vector: [1], txt: 'x' } };
-    expect(refusal(() => checkSearchRequest(both, 'integer')).problems).toContainEqual({
+    expect(refusal(() => FORMS.integer.search(both)).problems).toContainEqual({
       pointer: '/search',
       code: 'invalid_value',
       detail: 'must have exactly one of "text", "vector"',
@@ -139,25 +117,25 @@ describe('a slip of the keyboard is met with what was probably meant', () => {
 });
 
 describe('every problem has a code of the documented list', () => {
-  const filter = (rule: unknown) => () => checkQueryRequest({ filter: rule }, 'integer');
+  const filter = (rule: unknown) => () => FORMS.integer.query({ filter: rule });
   const long = 'x'.repeat(LIMITS.filter_value_bytes + 1);
   test.each([
-    ['unknown_member', '/top_k', () => checkSearchRequest({ search, top_k: 5 }, 'integer')],
-    ['missing_member', '', () => checkSearchRequest({}, 'integer')],
+    ['unknown_member', '/top_k', () => FORMS.integer.search({ search, top_k: 5 })],
+    ['missing_member', '', () => FORMS.integer.search({})],
     ['missing_member', '/filter/rules/0', filter({ rules: [{ column: 'a', value: 1 }] })],
-    ['missing_member', '/filter', () => checkQueryRequest({ filter: { rules: [rule] } }, 'uuid')],
-    ['wrong_type', '', () => checkSearchRequest([], 'integer')],
-    ['wrong_type', '/search/text', () => checkSearchRequest({ search: { text: 5 } }, 'integer')],
+    ['missing_member', '/filter', () => FORMS.uuid.query({ filter: { rules: [rule] } })],
+    ['wrong_type', '', () => FORMS.integer.search([])],
+    ['wrong_type', '/search/text', () => FORMS.integer.search({ search: { text: 5 } })],
     ['wrong_type', '/filter/rules/0/operator', filter({ rules: [{ ...rule, operator: 2 }] })],
     ['wrong_type', '/filter/rules/0/value', filter({ rules: [{ ...rule, value: null }] })],
     ['wrong_type', '/databases', () => checkKeyRequest({ name: 'k', actions: ['search'], databases: 5 })],
     [
       'invalid_value',
       '/search/threshold',
-      () => checkSearchRequest({ search: { text: 'x', threshold: 2 } }, 'integer'),
+      () => FORMS.integer.search({ search: { text: 'x', threshold: 2 } }),
     ],
-    ['invalid_value', '/search/text', () => checkSearchRequest({ search: { text: '' } }, 'integer')],
-    ['invalid_value', '/search', () => checkSearchRequest({ search: { text: 'x', vector: [1] } }, 'integer')],
+    ['invalid_value', '/search/text', () => FORMS.integer.search({ search: { text: '' } })],
+    ['invalid_value', '/search', () => FORMS.integer.search({ search: { text: 'x', vector: [1] } })],
     ['invalid_value', '', () => checkDeleteRequest({})],
     ['invalid_value', '/actions/0', () => checkKeyRequest({ name: 'k', actions: ['x'], databases: '*' })],
     ['invalid_column', '/filter/rules/0/column', filter({ rules: [{ ...rule, column: '' }] })],
@@ -177,7 +155,7 @@ describe('every problem has a code of the documented list', () => {
   test('all of them are told beside the longest vector', () => {
     const vector = Array.from({ length: 4_096 }, (_, at) => at);
     const { problems } = refusal(() =>
-      checkSearchRequest({ search: { vector, threshold: 2 }, top_k: 5, explain: 1 }, 'integer'),
+      FORMS.integer.search({ search: { vector, threshold: 2 }, top_k: 5, explain: 1 }),
     );
     expect(problems.map(({ pointer }) => pointer).toSorted()).toEqual([
       '/explain',
@@ -192,31 +170,31 @@ describe('limits', () => {
     depth === 1 ? { rules: [rule] } : { rules: [nested(depth - 1)] };
 
   test('a filter of the maximum depth is valid, a deeper one is not', () => {
-    expect(() => checkQueryRequest({ filter: nested(LIMITS.filter_depth) }, 'integer')).not.toThrow();
-    expect(
-      refusal(() => checkQueryRequest({ filter: nested(LIMITS.filter_depth + 1) }, 'integer')).code,
-    ).toBe('invalid_filter');
+    expect(() => FORMS.integer.query({ filter: nested(LIMITS.filter_depth) })).not.toThrow();
+    expect(refusal(() => FORMS.integer.query({ filter: nested(LIMITS.filter_depth + 1) })).code).toBe(
+      'invalid_filter',
+    );
   });
 
   test('1,000 rules are valid, 1,001 are not', () => {
     const rules = Array.from({ length: LIMITS.filter_rules }, () => rule);
-    expect(() => checkQueryRequest({ filter: { rules } }, 'integer')).not.toThrow();
-    expect(refusal(() => checkQueryRequest({ filter: { rules: [...rules, rule] } }, 'integer')).code).toBe(
+    expect(() => FORMS.integer.query({ filter: { rules } })).not.toThrow();
+    expect(refusal(() => FORMS.integer.query({ filter: { rules: [...rules, rule] } })).code).toBe(
       'invalid_filter',
     );
   });
 
   test('texts count in bytes of UTF-8', () => {
     const taken = 'é'.repeat(LIMITS.search_text_bytes / 2);
-    expect(() => checkSearchRequest({ search: { text: taken } }, 'integer')).not.toThrow();
-    expect(refusal(() => checkSearchRequest({ search: { text: `${taken}é` } }, 'integer')).problems).toEqual([
+    expect(() => FORMS.integer.search({ search: { text: taken } })).not.toThrow();
+    expect(refusal(() => FORMS.integer.search({ search: { text: `${taken}é` } })).problems).toEqual([
       { pointer: '/search/text', code: 'value_too_long', detail: 'has 8002 bytes, at most 8000 are taken' },
     ]);
   });
 
   test('a body full of faults names a bounded number of them', () => {
     const rules = Array.from({ length: 300 }, () => ({ column: 1, operator: 2 }));
-    const { problems } = refusal(() => checkQueryRequest({ filter: { rules } }, 'integer'));
+    const { problems } = refusal(() => FORMS.integer.query({ filter: { rules } }));
     expect(problems.length).toBeGreaterThan(1);
     expect(problems.length).toBeLessThanOrEqual(20);
   });
@@ -252,7 +230,7 @@ describe('opt-in members', () => {
     [{ sort: { column: 'a', direction: 'desc' } }],
     [{ sort: { time: 'last_seen_time' } }],
   ])('takes %j', (members) => {
-    expect(() => checkQueryRequest(members, 'integer')).not.toThrow();
+    expect(() => FORMS.integer.query(members)).not.toThrow();
   });
 
   test.each([
@@ -264,7 +242,7 @@ describe('opt-in members', () => {
     [{ sort: { time: 'synced_at' } }, '/sort/time'],
     [{ total: 1 }, '/total'],
   ])('refuses %j', (members, pointer) => {
-    const { problems } = refusal(() => checkQueryRequest(members, 'integer'));
+    const { problems } = refusal(() => FORMS.integer.query(members));
     expect(problems.map((problem) => problem.pointer)).toContain(pointer);
   });
 });

@@ -39,7 +39,7 @@ interface Row {
 
 async function rowsOf(database: Database): Promise<Row[]> {
   const rows: Row[] = [];
-  for await (const { id, data } of database.queryAll({ pagination: { limit: 100 } })) rows.push({ id, data });
+  for await (const { id, data } of database.queryAll({ limit: 100 })) rows.push({ id, data });
   return rows.sort((a, b) => a.id - b.id);
 }
 

@@ -55,7 +55,7 @@ test('what needs it gets 503 without a path of the service, everything else is s
   // A patch that keeps the text needs no model.
   expect((await second.call('PATCH', '/records/1', { data: { n: 1 } })).status).toBe(200);
   // Who works on the directory reads the cause.
-  const error = await second.backend.search('db', search, { variant: 'integer' }).catch((thrown) => thrown);
+  const error = await second.backend.search('db', search, { form: 'integer' }).catch((thrown) => thrown);
   expect(error).toBeInstanceOf(CosiftError);
   expect(toText(error)).toContain(mine);
   await second.close();

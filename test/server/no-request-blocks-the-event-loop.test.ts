@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { COMPONENTS } from '../../src/schema/components.js';
 import { jsonValues, LIMITS } from '../../src/schema/index.js';
 import type { Operation } from '../../src/server/operations/operation.js';
 import { OPERATIONS } from '../../src/server/operations/table.js';
+import { SERVICE_COMPONENTS } from '../../src/server/variants/schemas.js';
 import { ClientThread } from './client-thread.js';
 import { longestTurn, MAX_TURN_MS } from './longest-turn.js';
 import { Service } from './service.js';
@@ -37,9 +37,9 @@ type Schema = Record<string, unknown>;
 function* arraysOf(schema: Schema, at: Omit<Place, 'maxItems'>, seen: readonly string[]): Generator<Place> {
   const { $ref, type, items, properties, maxItems } = schema;
   if (typeof $ref === 'string') {
-    const name = $ref.split('/').at(-1) as keyof typeof COMPONENTS;
+    const name = $ref.split('/').at(-1) as keyof typeof SERVICE_COMPONENTS;
     if (seen.filter((other) => other === name).length >= LIMITS.filter_depth) return;
-    yield* arraysOf(COMPONENTS[name], at, [...seen, name]);
+    yield* arraysOf(SERVICE_COMPONENTS[name], at, [...seen, name]);
   }
   if (type === 'array') {
     yield { ...at, maxItems: maxItems as number | undefined };
@@ -94,14 +94,14 @@ function itemsOf(item: (i: number) => string, bytes: number, values: number, max
 const MAX_VALUES = jsonValues(LIMITS);
 
 /** The bodies that the engine parses, however many values they have. */
-const MAX_BYTES: Partial<Record<keyof typeof COMPONENTS, number>> = {
+const MAX_BYTES: Partial<Record<keyof typeof SERVICE_COMPONENTS, number>> = {
   Batch: LIMITS.batch_bytes,
   RecordPatch: LIMITS.record_bytes,
 };
 
 /** Bodies of a schema that are as long as they may be, by their description. */
-function* bodiesOf(name: keyof typeof COMPONENTS): Generator<[string, string]> {
-  const places = [...arraysOf(COMPONENTS[name], { path: '', before: '', after: '' }, [])];
+function* bodiesOf(name: keyof typeof SERVICE_COMPONENTS): Generator<[string, string]> {
+  const places = [...arraysOf(SERVICE_COMPONENTS[name], { path: '', before: '', after: '' }, [])];
   const deepest = Math.max(...places.map(({ path }) => path.split('/').length));
   const times = (MAX_BYTES[name] ?? LIMITS.body_bytes) / LIMITS.body_bytes;
   const repeated = (items: string) => Array<string>(times).fill(items).join(',');

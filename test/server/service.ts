@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { resolveConfig } from '../../src/config/index.js';
-import { type ComponentName, checkSchema, type Data } from '../../src/schema/index.js';
+import type { Data } from '../../src/schema/index.js';
 import { type Running, type StartOptions, start } from '../../src/server/main.js';
 import { openApiDocument } from '../../src/server/openapi/document.js';
+import { checkServiceSchema, type ServiceComponent } from '../../src/server/variants/schemas.js';
 
 const document = openApiDocument();
 
@@ -106,7 +107,7 @@ function checkDocumented(
   const found = operations.sort((a, b) => a.open - b.open)[0]?.operation;
   if (found === undefined || status === 405) {
     expect([404, 405]).toContain(status);
-    checkSchema('Problem', body);
+    checkServiceSchema('Problem', body);
     return;
   }
   const documented = found.responses[status];
@@ -115,7 +116,7 @@ function checkDocumented(
   const content = documented?.content as Record<string, { schema: { $ref?: string } }>;
   expect(Object.keys(content), `${method} ${target}`).toContain(type);
   const name = content[type]?.schema.$ref?.split('/').at(-1);
-  if (name !== undefined) checkSchema(name as ComponentName, body);
+  if (name !== undefined) checkServiceSchema(name as ServiceComponent, body);
 }
 
 /** A vector of two values at `angle` to the first axis: its score against [1, 0] is the cosine. */

@@ -32,10 +32,10 @@ test.skipIf(NO_SERVER !== undefined)(
         backend.search(
           id,
           { search: { vector: [1, 0], threshold: 0 } },
-          { variant: 'integer', scope: { caller } },
+          { form: 'integer', scope: { caller } },
         );
       const query = (id: string, caller: string) =>
-        backend.query(id, {}, { variant: 'integer', scope: { caller } });
+        backend.query(id, {}, { form: 'integer', scope: { caller } });
       // Every search of the database waits for this lock.
       const tables = await other.query<{ name: string }>(
         "SELECT tablename AS name FROM pg_tables WHERE tablename LIKE 'records\\_%' ORDER BY 1 LIMIT 1",

@@ -29,7 +29,7 @@ describe.skipIf(NO_SERVER !== undefined)(
     let store: PostgresStore;
 
     const search = async (vector: Float64Array, request: Partial<StoreSearchRequest> = {}) => {
-      const asked = { variant: 'integer', limit: 10, threshold: 0.1, embedded_by: null, ...request } as const;
+      const asked = { form: 'integer', limit: 10, threshold: 0.1, embedded_by: null, ...request } as const;
       const { body } = await store.search('db', asked, vector);
       return JSON.parse(Buffer.from(body).toString()) as Page;
     };
@@ -134,7 +134,7 @@ describe.skipIf(NO_SERVER !== undefined)(
 
       test('pages repeat no record, keep filter and threshold, and find nearly all matches', async () => {
         const filter = partIs(3);
-        for (const request of [{}, { filter }, { variant: 'uuid' as const, limit: 25 }]) {
+        for (const request of [{}, { filter }, { form: 'uuid' as const, limit: 25 }]) {
           const vector = randomVector();
           const exact = await drain(vector, { threshold: 0.3, ...request }, 100);
           const drained = await drain(vector, { threshold: 0.3, ...request, approximate }, 100);
@@ -206,7 +206,7 @@ describe.skipIf(NO_SERVER !== undefined)(
         };
         const long = async () => {
           const request = { limit: 10, threshold: 0.01, approximate, explain: true } as const;
-          const asked = { variant: 'integer', ...request, embedded_by: 'm' } as const;
+          const asked = { form: 'integer', ...request, embedded_by: 'm' } as const;
           const { body } = await store.search('long', asked, randomVector());
           return JSON.parse(Buffer.from(body).toString()).explain.approximate;
         };

@@ -373,7 +373,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     const body = Buffer.from(JSON.stringify({ records: [{ id: 1, data: {}, vector: [1, 0] }] }));
     await service.commit('db', await service.prepareBatch('db', body), { vectors: new Float32Array() });
     const reader = new PostgresStore(as('cosift_reader'), LIMITS);
-    const ask = { variant: 'integer', limit: 1, threshold: 0, embedded_by: null } as const;
+    const ask = { form: 'integer', limit: 1, threshold: 0, embedded_by: null } as const;
     for (const store of [service, reader]) {
       const { results } = JSON.parse(
         Buffer.from((await store.search('db', ask, Float64Array.of(1, 0))).body).toString(),

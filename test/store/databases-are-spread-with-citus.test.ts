@@ -126,7 +126,7 @@ describe.skipIf(NO_SERVER !== undefined)(`tables on Citus${NO_SERVER ? ` (${NO_S
       const tables = ofOne.map((place) => `cosift.databases_${place}`).join(', ');
       await administrator.query(`BEGIN; LOCK TABLE ${tables} IN ACCESS EXCLUSIVE MODE`);
       const stop = new AbortController();
-      const request = { variant: 'integer', limit: 1 } as const;
+      const request = { form: 'integer', limit: 1 } as const;
       const left = Promise.allSettled(
         Array.from({ length: 10 }, () => store.query(frozen, request, stop.signal)),
       );

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { LIMITS } from '../../src/schema/index.js';
-import { engineRequest } from '../../src/store/local/engine-request.js';
 import { unwrap } from '../../src/store/local/unwrap.js';
 import { Catalog } from '../../src/store/postgres/catalog.js';
 import { countMatches } from '../../src/store/postgres/counts.js';
@@ -45,11 +44,11 @@ describe.skipIf(NO_SERVER)(NO_SERVER ?? 'beside facets of many or long texts', (
     ['long', 4],
   ])('the event loop turns: %s texts, %i counts at once', async (column, atOnce) => {
     const facets: NonNullable<StoreQueryRequest['facets']> = [{ column, limit: 1 }];
-    const request = { variant: 'integer', limit: 1, facets } as const;
+    const request = { form: 'integer', limit: 1, facets } as const;
     const count = () =>
       database.read(async (sql) => {
         const entry = await catalog.find(sql, 'db');
-        const counter = unwrap(catalog.rulesOf(entry).query(engineRequest(request))).facets();
+        const counter = unwrap(catalog.rulesOf(entry).query(JSON.stringify(request))).facets();
         const matches = { sql, table: recordsOf(entry), where: () => [], facets: { facets, counter } };
         const total = await countMatches(matches);
         unwrap(counter.finish());

@@ -26,7 +26,7 @@ test('searches for words, exports, changes and deletions read long records a few
     lengths.length = 0;
     const lexical = { weight: 1, text: 'word' };
     const request = {
-      variant: 'integer',
+      form: 'integer',
       limit: 1,
       threshold: 0,
       total: true,

@@ -48,7 +48,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-const page = { variant: 'integer', limit: RECORDS } as const;
+const page = { form: 'integer', limit: RECORDS } as const;
 const query = (request: Partial<StoreQueryRequest>) => (store: RecordStore, cursor?: string) =>
   store.query('db', { ...page, ...request, ...(cursor && { cursor }) });
 const search = (request: Partial<StoreSearchRequest>) => (store: RecordStore, cursor?: string) =>

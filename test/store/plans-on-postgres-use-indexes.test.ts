@@ -6,7 +6,7 @@ import { type ExplainedStatement, ExplainedStatements } from '../helpers/postgre
 
 const RECORDS = 12_000;
 const vector = Float64Array.of(1, 0);
-const search = { variant: 'integer', limit: 10, threshold: 0.2, embedded_by: null } as const;
+const search = { form: 'integer', limit: 10, threshold: 0.2, embedded_by: null } as const;
 
 describe.skipIf(NO_SERVER !== undefined)(`plans of statements${NO_SERVER ? ` (${NO_SERVER})` : ''}`, () => {
   let server: PostgresServer;
@@ -60,18 +60,18 @@ describe.skipIf(NO_SERVER !== undefined)(`plans of statements${NO_SERVER ? ` (${
   };
 
   test('records, listings, exports and the feed are read by an index', async () => {
-    expectIndex(await explained.of(() => store.record('db', '17', { variant: 'integer' })));
-    for (const variant of ['integer', 'uuid'] as const) {
+    expectIndex(await explained.of(() => store.record('db', '17', { form: 'integer' })));
+    for (const form of ['integer', 'uuid'] as const) {
       let cursor: string | undefined;
       expectOrder(
         await explained.of(async () => {
-          cursor = nextCursor((await store.query('db', { variant, limit: 10 })).body);
+          cursor = nextCursor((await store.query('db', { form, limit: 10 })).body);
         }),
       );
-      const next = await explained.of(() => store.query('db', { variant, limit: 10, cursor }));
+      const next = await explained.of(() => store.query('db', { form, limit: 10, cursor }));
       expectOrder(next);
       // An index finds where the page begins, so that no record before it is read.
-      const position = variant === 'uuid' ? /Index Cond: .*\(uuid > / : /Index Cond: .*\(id > /;
+      const position = form === 'uuid' ? /Index Cond: .*\(uuid > / : /Index Cond: .*\(id > /;
       expect(next[0]?.plan, next[0]?.text).toMatch(position);
     }
     expectOrder(await explained.of(() => store.changes('db', { after: 5_000, limit: 100 })));

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Filter, LIMITS } from '../../src/schema/index.js';
-import { engineRequest } from '../../src/store/local/engine-request.js';
 import { LocalStore } from '../../src/store/local/index.js';
 import { unwrap } from '../../src/store/local/unwrap.js';
 import { Catalog } from '../../src/store/postgres/catalog.js';
@@ -98,7 +97,7 @@ describe('responses about hostile texts (seed 17)', () => {
   };
   const query = async (request: Partial<StoreQueryRequest>) => {
     for (let cursor: string | undefined; ; ) {
-      const asked = { variant: 'integer' as const, limit: 23, ...request, ...(cursor && { cursor }) };
+      const asked = { form: 'integer' as const, limit: 23, ...request, ...(cursor && { cursor }) };
       const page = await both(async (store) => (await store.query('db', asked)).body);
       cursor = page.pagination.next_cursor;
       if (cursor === undefined) return;
@@ -124,7 +123,7 @@ describe('responses about hostile texts (seed 17)', () => {
       (store) => store.createDatabase('db', { ...settings, embed, approximate: true, lexical: true }),
       (store) => store.describeDatabase('none'),
       (store) => store.cancelReembedding('db'),
-      (store) => store.record('db', '999999', { variant: 'integer' }),
+      (store) => store.record('db', '999999', { form: 'integer' }),
     ];
     for (const call of calls) {
       const of = (store: RecordStore) =>
@@ -141,7 +140,7 @@ describe('responses about hostile texts (seed 17)', () => {
     await query({});
     for (const direction of ['asc', 'desc'] as const) {
       for (const column of ['a', 'b', 'long', 'none']) await query({ sort: { column, direction } });
-      await query({ sort: { time: 'synced_at', direction } as never, variant: 'uuid' });
+      await query({ sort: { time: 'synced_at', direction } as never, form: 'uuid' });
     }
   });
 
@@ -181,9 +180,9 @@ describe('responses about hostile texts (seed 17)', () => {
   test('single records, by each identity', async () => {
     for (const record of records.slice(0, 40)) {
       const { id } = record;
-      await both((store) => store.record('db', String(id), { variant: 'integer' }));
+      await both((store) => store.record('db', String(id), { form: 'integer' }));
       if (!('key' in record)) continue;
-      await both((store) => store.record('db', `key:${record.key}`, { variant: 'uuid' }));
+      await both((store) => store.record('db', `key:${record.key}`, { form: 'uuid' }));
     }
   });
 
@@ -246,7 +245,7 @@ describe('responses about hostile texts (seed 17)', () => {
       { column: 'b', limit: 50 },
       { time: 'synced', interval: 'hour' },
     ];
-    const request = { variant: 'integer', limit: 1, facets, total: true } as const;
+    const request = { form: 'integer', limit: 1, facets, total: true } as const;
     const { body } = await local.query('db', request);
     const expected = JSON.parse(Buffer.from(body).toString());
     const catalog = new Catalog(LIMITS, new Servers(pglite, undefined));
@@ -254,7 +253,7 @@ describe('responses about hostile texts (seed 17)', () => {
       const statements: string[] = [];
       const counted = await pglite.read(async (sql) => {
         const entry = await catalog.find(sql, 'db');
-        const counter = unwrap(catalog.rulesOf(entry).query(engineRequest(request))).facets();
+        const counter = unwrap(catalog.rulesOf(entry).query(JSON.stringify(request))).facets();
         const run: Sql['run'] = (text, values) => {
           statements.push(text);
           return sql.run(text, values);

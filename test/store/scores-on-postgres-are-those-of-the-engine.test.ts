@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LIMITS, type Variant } from '../../src/schema/index.js';
+import { LIMITS } from '../../src/schema/index.js';
 import { LocalStore } from '../../src/store/local/index.js';
 import { Catalog } from '../../src/store/postgres/catalog.js';
 import { PostgresStore } from '../../src/store/postgres/index.js';
@@ -10,7 +10,12 @@ import { RecordReader } from '../../src/store/postgres/record-reader.js';
 import { marginOf } from '../../src/store/postgres/scores.js';
 import { Searcher } from '../../src/store/postgres/searcher.js';
 import { Servers } from '../../src/store/postgres/servers.js';
-import type { EmbeddedVectors, RecordStore, StoreSearchRequest } from '../../src/store/record-store.js';
+import type {
+  EmbeddedVectors,
+  RecordForm,
+  RecordStore,
+  StoreSearchRequest,
+} from '../../src/store/record-store.js';
 import { uuidOf } from '../conformance/random-records.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
@@ -150,7 +155,7 @@ describe('searches of hostile data (seed 20261122)', { timeout: 180_000 }, () =>
   const walk = async (
     store: Pick<RecordStore, 'search'>,
     request: Partial<StoreSearchRequest>,
-    variant: Variant,
+    form: RecordForm,
     limits: () => number,
   ): Promise<string[]> => {
     const pages: string[] = [];
@@ -158,7 +163,7 @@ describe('searches of hostile data (seed 20261122)', { timeout: 180_000 }, () =>
       const asked = {
         threshold: 0,
         ...request,
-        variant,
+        form,
         limit: limits(),
         embedded_by: FINGERPRINT,
         ...(cursor && { cursor }),
@@ -176,9 +181,9 @@ describe('searches of hostile data (seed 20261122)', { timeout: 180_000 }, () =>
   };
 
   test.each(requests)('%s: every byte of every page is the same', async (_, request) => {
-    for (const variant of ['integer', 'uuid'] as const) {
-      const expected = await walk(local, { ...request, total: true }, variant, sizes(7));
-      expectSame(await walk(postgres, { ...request, total: true }, variant, sizes(7)), expected);
+    for (const form of ['integer', 'uuid'] as const) {
+      const expected = await walk(local, { ...request, total: true }, form, sizes(7));
+      expectSame(await walk(postgres, { ...request, total: true }, form, sizes(7)), expected);
     }
   });
 

@@ -64,7 +64,7 @@ beforeAll(async () => {
 afterAll(() => pglite.destroy());
 
 const found = async (id: string) => {
-  const request = { variant: 'integer', limit: 10, threshold: 0, embedded_by: 'm' } as const;
+  const request = { form: 'integer', limit: 10, threshold: 0, embedded_by: 'm' } as const;
   const { body } = await reader.search(id, request, Float64Array.of(0, 1));
   return JSON.parse(Buffer.from(body).toString()).results.map((result: { id: number }) => result.id);
 };

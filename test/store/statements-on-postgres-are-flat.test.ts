@@ -74,7 +74,7 @@ test('searches and listings are flat statements, in which every name and value i
     ],
   } as never;
   const common = {
-    variant: 'integer',
+    form: 'integer',
     limit: 3,
     filter,
     total: true,
@@ -126,7 +126,7 @@ const useAll = async () => {
   const search = (id: string, request: object, vector = Float64Array.of(1, 0)) =>
     store.search(
       id,
-      { variant: 'integer', limit: 3, threshold: 0.1, embedded_by: id === 'all' ? 'm' : null, ...request },
+      { form: 'integer', limit: 3, threshold: 0.1, embedded_by: id === 'all' ? 'm' : null, ...request },
       vector,
     );
   // Tables of an earlier version are migrated.
@@ -158,11 +158,11 @@ const useAll = async () => {
   }
   await search('all', { threshold: 0.9, total: true });
   await search('db', { map: { columns: [MARK] } });
-  await store.query('db', { variant: 'uuid', limit: 3, map: { columns: [MARK] } });
+  await store.query('db', { form: 'uuid', limit: 3, map: { columns: [MARK] } });
   const patch = Buffer.from(JSON.stringify({ data: { n: 7 } }));
-  const patched = await store.preparePatch('db', '7', patch);
+  const patched = await store.preparePatch('db', '7', 'both', patch);
   await store.commit('db', patched, { vectors: new Float32Array() });
-  await store.record('db', '7', { variant: 'integer' });
+  await store.record('db', '7', { form: 'integer' });
   await store.deleteRecords('db', { ids: [1] });
   await store.deleteRecords('all', { ids: [2] });
   const forced_filter = { condition: 'AND', rules: [{ column: 'n', operator: 'equals', value: 7 }] } as const;

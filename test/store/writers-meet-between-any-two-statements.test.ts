@@ -87,7 +87,12 @@ describe.skipIf(NO_SERVER !== undefined)(`two services${NO_SERVER ? ` (${NO_SERV
     return JSON.parse(Buffer.from(results).toString())[0];
   };
   const patch = async (store: PostgresStore, key: string, data: object): Promise<void> => {
-    const prepared = await store.preparePatch('db', `key:${key}`, Buffer.from(JSON.stringify({ data })));
+    const prepared = await store.preparePatch(
+      'db',
+      `key:${key}`,
+      'both',
+      Buffer.from(JSON.stringify({ data })),
+    );
     await store.commit('db', prepared, EMBEDDED);
   };
   const waitsForLock = async () => {
@@ -134,7 +139,7 @@ describe.skipIf(NO_SERVER !== undefined)(`two services${NO_SERVER ? ` (${NO_SERV
       patchA,
       (key) => patch(other, key, { b: 1 }),
       async (key) => {
-        const record = await other.record('db', `key:${key}`, { variant: 'integer' });
+        const record = await other.record('db', `key:${key}`, { form: 'integer' });
         expect(JSON.parse(Buffer.from(record as Uint8Array).toString()).data, key).toEqual({ a: 1, b: 1 });
       },
     );

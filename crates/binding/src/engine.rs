@@ -69,8 +69,9 @@ promises! { impl NativeEngine {
         self.engine.prepare(&id, body.to_vec(), Vec::new(), lines, done)
     };
     #[doc = " Checks a patch of one record, `{\"data\"}`. `record` is an integer, a UUID, or `key:` and a key."]
-    fn prepare_patch(self, id: String, record: String, body: Uint8Array) -> Prepared,
-        |done| self.engine.prepare_patch(&id, record, body.to_vec(), done);
+    #[doc = " `form` is how the result shows it."]
+    fn prepare_patch(self, id: String, record: String, form: String, body: Uint8Array) -> Prepared,
+        |done| self.engine.prepare_patch(&id, record, form, body.to_vec(), done);
     #[doc = " Writes prepared records with the vectors of their texts, one after the other, and the fingerprint of the"]
     #[doc = " model that made them. `splits` tells which texts have several vectors."]
     fn commit(
@@ -81,7 +82,7 @@ promises! { impl NativeEngine {
         let embedded = Embedded { vectors, splits, fingerprint };
         self.engine.commit(&id, Arc::clone(&prepared.inner), embedded, done);
     };
-    #[doc = " One record as a variant shows it; `request` holds `variant` and `forced_filter`."]
+    #[doc = " One record; `request` holds `form` and `forced_filter`."]
     fn record(self, id: String, record: String, request: String) -> Buffer,
         |done| self.engine.record(&id, record, request, done);
     #[doc = " Deletes records and tells how many there were; none once it is stopped."]

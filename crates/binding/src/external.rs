@@ -73,13 +73,15 @@ impl NativeRules {
     }
 
     /// Checks a patch of one record, `{"data"}`. `record` is an integer, a UUID, or `key:` and a key.
+    /// `form` is how the result shows it.
     #[napi]
     pub fn prepare_patch(
         &self,
         record: String,
+        form: String,
         body: Uint8Array,
     ) -> Either<handles::Prepared, NativeFailure> {
-        let prepared = self.rules.prepare_patch(&record, &body);
+        let prepared = self.rules.prepare_patch(&record, &form, &body);
         outcome(prepared.map(handles::Prepared::from))
     }
 
@@ -153,7 +155,7 @@ impl NativeRules {
         outcome(self.rules.record_reference(&record))
     }
 
-    /// One record as a variant shows it; `request` holds `variant` and `forced_filter`.
+    /// One record; `request` holds `form` and `forced_filter`.
     #[napi]
     pub fn record(
         &self,

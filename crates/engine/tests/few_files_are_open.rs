@@ -46,7 +46,7 @@ fn put(engine: &Arc<Engine>, database: &str, id: u64) {
 
 /// The ids of all records, by a search.
 fn found(engine: &Arc<Engine>, database: &str) -> Vec<u64> {
-    let request = json!({ "variant": "b", "threshold": 0, "limit": 10 }).to_string();
+    let request = json!({ "form": "integer", "threshold": 0, "limit": 10 }).to_string();
     let stop = StopFlag::default();
     let page = wait(|done| engine.search(database, &request, &[1.0_f32, 0.0], stop, done));
     let page: Value = serde_json::from_slice(&page.expect("found").body).expect("JSON");

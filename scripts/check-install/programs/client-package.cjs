@@ -2,4 +2,4 @@ const { Client } = require('@cosift/client');
 
 const [url, key] = process.argv.slice(2);
 const facts = new Client({ url, key }).database('facts');
-facts.search({ search: { text: 'deep water' } }).then(({ results }) => console.log(results[0].data.name));
+facts.search('deep water').then(({ results }) => console.log(results[0].data.name));

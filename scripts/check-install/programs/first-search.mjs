@@ -6,4 +6,4 @@ await facts.upsert([
   { id: 1, data: { name: 'Eiffel Tower' } },
   { id: 2, data: { name: 'Lake Baikal' } },
 ]);
-console.log((await facts.search({ search: { text: 'a tall building' } })).results[0].data.name);
+console.log((await facts.search('a tall building')).results[0].data.name);

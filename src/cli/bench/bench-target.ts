@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Databases } from '../../api/index.js';
+import type { Databases, FilterGroup, Query } from '../../api/index.js';
 import { Client } from '../../client/index.js';
 import { Cosift } from '../../library/cosift.js';
-import { checkSearchRequest, type IntegerRecord, type Page, type SearchRequest } from '../../schema/index.js';
+import { checkSearchRequest, type Page, type StoredRecord } from '../../schema/index.js';
 import { checkDataDirectory, connection, openDirectory, type TargetOptions } from '../target.js';
 
 /** A page, and the parts of its time in milliseconds that cosift itself measured. */
 export interface SearchResult {
-  results: readonly Pick<IntegerRecord, 'id' | 'relevance_score'>[];
+  results: readonly Pick<StoredRecord, 'id' | 'relevance_score'>[];
   /** Time until the text had its vector. */
   embedMs: number;
   /** Time of the engine. */
@@ -17,7 +17,12 @@ export interface SearchResult {
 /** What is measured: a data directory or a server. */
 export interface BenchTarget {
   readonly databases: Databases;
-  search(database: string, request: SearchRequest, signal: AbortSignal): Promise<SearchResult>;
+  search(
+    database: string,
+    query: Query,
+    filter: FilterGroup | undefined,
+    signal: AbortSignal,
+  ): Promise<SearchResult>;
 }
 
 /** Opens a data directory or a server. A missing directory is created only with `create`. */
@@ -27,10 +32,10 @@ export async function openBenchTarget(options: TargetOptions, { create = false }
   const backend = await openDirectory(options);
   return {
     databases: new Cosift(backend),
-    search: async (database, request, signal) => {
-      const checked = checkSearchRequest(request, 'integer');
-      const { body, timings } = await backend.search(database, checked, { variant: 'integer', signal });
-      const { results } = JSON.parse(Buffer.from(body).toString('utf8')) as Page<IntegerRecord>;
+    search: async (database, search, filter, signal) => {
+      const checked = checkSearchRequest({ search, ...(filter && { filter }) });
+      const { body, timings } = await backend.search(database, checked, { form: 'both', signal });
+      const { results } = JSON.parse(Buffer.from(body).toString('utf8')) as Page<StoredRecord>;
       return { results, embedMs: timings.embedMs, searchMs: timings.searchMs };
     },
   };
@@ -50,10 +55,10 @@ function ofServer(url: string, options: TargetOptions): BenchTarget {
   });
   return {
     databases: client,
-    search: async (database, request, signal) => {
+    search: async (database, query, filter, signal) => {
       const timing = { value: '' };
       const { results } = await header.run(timing, () =>
-        client.database(database).search(request, { signal }),
+        client.database(database).search(query, { filter, signal }),
       );
       return { results, embedMs: partOf(timing.value, 'embed'), searchMs: partOf(timing.value, 'search') };
     },

@@ -174,11 +174,8 @@ class Bench {
   }
 
   #ask(search: Query, filter: BenchFilter | undefined) {
-    const request = {
-      search,
-      ...(filter && { filter: { condition: 'AND' as const, rules: [filter.rule] } }),
-    };
-    return this.#target.search(this.#id, request, this.#signal);
+    const group = filter && { rules: [filter.rule] };
+    return this.#target.search(this.#id, search, group, this.#signal);
   }
 }
 

@@ -94,7 +94,7 @@ class Export {
   }
 
   #lines(vectors: boolean): AsyncIterable<Uint8Array> {
-    return this.#database.exportLines({ where: this.#where, vectors, signal: this.#signal });
+    return this.#database.exportLines({ filter: this.#where, vectors, signal: this.#signal });
   }
 
   /** Counts the lines that pass. */

@@ -11,15 +11,14 @@ export async function openDirectoryReader(options: TargetOptions): Promise<JsonR
   return {
     databases,
     page: async (database, { kind, request }) => {
-      const variant = 'integer';
       const { body } =
         kind === 'search'
-          ? await backend.search(database, checkSearchRequest(request, variant), { variant })
-          : await backend.query(database, checkQueryRequest(request, variant), { variant });
+          ? await backend.search(database, checkSearchRequest(request), { form: 'both' })
+          : await backend.query(database, checkQueryRequest(request), { form: 'both' });
       return Buffer.from(body).toString('utf8');
     },
     record: async (database, id) => {
-      const body = await backend.record(database, id, /^\d+$/.test(id) ? 'integer' : 'uuid', {});
+      const body = await backend.record(database, id, 'both', {});
       return Buffer.from(body).toString('utf8');
     },
     close: () => databases.close(),

@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
+import { asGroup } from '../../api/requests.js';
 import { CosiftError, isCode } from '../../errors.js';
 import { columnNames } from '../../readers/option-text.js';
-import type { Filter, Pagination, QueryRequest, TimeRange } from '../../schema/index.js';
+import type { Filter, FilterGroup, Pagination, QueryRequest, TimeRange } from '../../schema/index.js';
 import { warn } from '../failure.js';
 import { parseColumns, parseNumber } from '../option-values.js';
 import { type OrderedObject, writeOrdered } from '../ordered-json.js';
@@ -57,12 +58,12 @@ export function withListingOptions(command: Command): Command {
 
 /** The members of a request that the options give. */
 export function requestOf({ where, since, until }: ListingOptions): {
-  filter?: Filter;
+  filter?: FilterGroup;
   time_range?: TimeRange;
 } {
   const hasTimes = since !== undefined || until !== undefined;
   return {
-    ...(where !== undefined && { filter: where }),
+    ...(where !== undefined && { filter: asGroup(where) }),
     ...(hasTimes && {
       time_range: {
         ...(since !== undefined && { start_time: since }),

@@ -28,9 +28,13 @@ export function withOptionNames(error: unknown): unknown {
  * Replaces a pointer at the beginning of a text. The pointer of a rule stays after the name of the option; the number of
  * an item of a list does not, because the text shows the item.
  */
-function optionOf(text: string): string {
+function optionOf(given: string): string {
+  // The library names members with dots.
+  const text = given.startsWith('/')
+    ? given
+    : given.replace(/^[\w.]+(?=:)/, (name) => `/${name.replaceAll('.', '/')}`);
   const found = OPTIONS.find(([pointer]) => text.startsWith(pointer));
-  if (found === undefined) return text;
+  if (found === undefined) return given;
   const [pointer, option] = found;
   const rest = text.slice(pointer.length).replace(/^\/\d+(?=:|$)/, '');
   return rest.startsWith('/') ? `${option} ${rest}` : option + rest;

@@ -1,7 +1,5 @@
 import type { Databases } from '../../api/index.js';
-import { withGroup } from '../../api/search-call.js';
 import { isCode } from '../../errors.js';
-import type { QueryRequest, SearchRequest } from '../../schema/index.js';
 import { type OrderedObject, parseOrdered } from '../ordered-json.js';
 import type { TargetOptions } from '../target.js';
 import type { JsonReader, Question } from './json-reader.js';
@@ -10,7 +8,6 @@ import { withOptionNames } from './option-names.js';
 /** Reads records as the service writes them: with all members in their order, which objects of JavaScript lose. */
 export interface Reader {
   readonly databases: Databases;
-  /** Returns a page of records that are identified by integers. */
   page(database: string, question: Question): Promise<OrderedObject>;
   /** Returns a record, or undefined when there is none. `id` is an integer, a UUID or `key:` with a key. */
   record(database: string, id: string): Promise<OrderedObject | undefined>;
@@ -21,12 +18,11 @@ export async function openReader(options: TargetOptions): Promise<Reader> {
   const { page, record, ...others } = await openJsonReader(options);
   return {
     ...others,
-    page: async (database, { kind, request }) => {
-      const grouped = withGroup<SearchRequest | QueryRequest>(request);
+    page: async (database, question) => {
       try {
-        return parseOrdered(await page(database, { kind, request: grouped.request }));
+        return parseOrdered(await page(database, question));
       } catch (error) {
-        throw withOptionNames(grouped.asGiven(error));
+        throw withOptionNames(error);
       }
     },
     record: async (database, id) => {

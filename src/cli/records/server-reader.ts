@@ -1,4 +1,4 @@
-import { matchesShape, SHAPES } from '../../client/response-shapes.js';
+import { SHAPES } from '../../client/response-shapes.js';
 import { Transport } from '../../client/transport.js';
 import { connection, openServer, type TargetOptions } from '../target.js';
 import type { JsonReader } from './json-reader.js';
@@ -10,7 +10,7 @@ export async function openServerReader(url: string, options: TargetOptions): Pro
   return {
     databases: await openServer(url, options),
     page: (database, { kind, request }) =>
-      transport.text('POST', `${path(database)}/${kind}`, matchesShape('integer', kind), request),
+      transport.text('POST', `${path(database)}/${kind}`, SHAPES[kind], request),
     record: (database, id) =>
       transport.text('GET', `${path(database)}/records/${encodeURIComponent(id)}`, SHAPES.record),
     close: () => transport.close(),

@@ -2,7 +2,6 @@
 
 import type { ColumnName, Data, NumberColumn, Vector } from '../columns.js';
 import type { Action } from '../keys.js';
-import type { Variant } from '../variant.js';
 import type { Filter, FilterGroup } from './filter.js';
 
 /** What to search for: a text, or a vector if the database has no model. This alternative has `text`. */
@@ -139,7 +138,7 @@ export interface ColumnSort<T = Data> {
 }
 
 /** Order of the results; ties by id. Default: last synced first. This alternative has `time`. */
-export interface UuidTimeSort {
+export interface TimeSort {
   /** The time of the records to sort by. */
   time: 'created_at' | 'changed_at' | 'synced_at';
   /** Ascending or descending. Default: `asc`. */
@@ -148,15 +147,8 @@ export interface UuidTimeSort {
   column?: undefined;
 }
 
-/** Order of the results; ties by id. Default: last synced first. This alternative has `time`. */
-export interface IntegerTimeSort {
-  /** The time of the records to sort by. */
-  time: 'first_seen_time' | 'last_changed_time' | 'last_seen_time';
-  /** Ascending or descending. Default: `asc`. */
-  direction?: 'asc' | 'desc' | undefined;
-  /** Not together with `time`. */
-  column?: undefined;
-}
+/** Order of the results; ties by id. Default: last synced first. */
+export type Sort<T = Data> = ColumnSort<T> | TimeSort;
 
 /** A search by meaning. */
 export interface SearchRequest<T = Data> {
@@ -190,7 +182,7 @@ export interface SearchRequest<T = Data> {
 }
 
 /** A selection of records without a search. */
-export interface QueryRequest<T = Data, V extends Variant = Variant> {
+export interface QueryRequest<T = Data> {
   /** Rules that every result satisfies. Default: all records. */
   filter?: Filter<T> | undefined;
   /**
@@ -199,7 +191,7 @@ export interface QueryRequest<T = Data, V extends Variant = Variant> {
    */
   time_range?: TimeRange | undefined;
   /** Order of the results; ties by id. Default: last synced first. */
-  sort?: Sort<T, V> | undefined;
+  sort?: Sort<T> | undefined;
   /** Which page of the matches to return. */
   pagination?: Pagination | undefined;
   /** Also count every match, on all pages. Default: false. */
@@ -225,40 +217,15 @@ export interface MapRequest<T = Data> {
   columns?: readonly ColumnName<T>[] | undefined;
 }
 
-/** Times named `created_at`, `changed_at` and `synced_at`. */
-export interface NewUuidTimestamps {
+/** Times to store instead of now, for a migration. */
+export interface NewTimestamps {
   /** When the record was first seen. Default: now. */
   created_at?: string | undefined;
   /** When its content last changed. Default: now. */
   changed_at?: string | undefined;
   /** When the record was last seen. Default: now. */
   synced_at?: string | undefined;
-  /** Not together with `created_at` or `changed_at` or `synced_at`. */
-  first_seen_time?: undefined;
-  /** Not together with `created_at` or `changed_at` or `synced_at`. */
-  last_changed_time?: undefined;
-  /** Not together with `created_at` or `changed_at` or `synced_at`. */
-  last_seen_time?: undefined;
 }
-
-/** Times named `first_seen_time`, `last_changed_time` and `last_seen_time`. */
-export interface NewIntegerTimestamps {
-  /** When the record was first seen. Default: now. */
-  first_seen_time?: string | undefined;
-  /** When its content last changed. Default: now. */
-  last_changed_time?: string | undefined;
-  /** When the record was last seen. Default: now. */
-  last_seen_time?: string | undefined;
-  /** Not together with `first_seen_time` or `last_changed_time` or `last_seen_time`. */
-  created_at?: undefined;
-  /** Not together with `first_seen_time` or `last_changed_time` or `last_seen_time`. */
-  changed_at?: undefined;
-  /** Not together with `first_seen_time` or `last_changed_time` or `last_seen_time`. */
-  synced_at?: undefined;
-}
-
-/** Times to store instead of now, for a migration; with one set of names. */
-export type NewTimestamps = NewIntegerTimestamps | NewUuidTimestamps;
 
 /** A passage of a text, with its vector. Offsets count UTF-16 code units. */
 export interface EmbeddedPassage {
@@ -285,7 +252,7 @@ export interface NewRecord<T = Data> {
   key?: string | undefined;
   /** Values by column name, in the order they were given. */
   data: T;
-  /** Times to store instead of now, for a migration; with one set of names. */
+  /** Times to store instead of now, for a migration. */
   timestamps?: NewTimestamps | undefined;
   /**
    * Vector of the record. In a database with a model only together with `embedded_by`. Otherwise the
@@ -447,8 +414,3 @@ export interface WebhookRequest {
    */
   after?: number | undefined;
 }
-
-/** Order of the results of a query: by a column, or by a time with its name in the variant. */
-export type Sort<T = Data, V extends Variant = Variant> =
-  | ColumnSort<T>
-  | (V extends 'uuid' ? UuidTimeSort : IntegerTimeSort);

@@ -7,23 +7,13 @@ import type { FilterGroup } from './filter.js';
 import type { Embed } from './requests.js';
 
 /** The times of a record, in UTC. */
-export interface UuidTimestamps {
+export interface Timestamps {
   /** When the record was first seen. */
   created_at: string;
   /** When the content of the record last changed. */
   changed_at: string;
   /** When the record was last seen, changed or not. */
   synced_at: string;
-}
-
-/** The times of a record, in UTC. */
-export interface IntegerTimestamps {
-  /** When the record was first seen. */
-  first_seen_time: string;
-  /** When the content of the record last changed. */
-  last_changed_time: string;
-  /** When the record was last seen, changed or not. */
-  last_seen_time: string;
 }
 
 /**
@@ -39,34 +29,12 @@ export interface Passage {
   end: number;
 }
 
-/** A record that is identified by its UUID. */
-export interface UuidRecord<T = Data> {
-  /** UUID of the record. */
-  id: string;
-  /** Key of the record, if it has one: up to 512 bytes of UTF-8. */
-  key?: string;
-  /**
-   * Similarity in meaning, in steps of 1e-9: 0 means unrelated, 1 the same meaning. Present only in
-   * results of a search. From 0 to 1.
-   */
-  relevance_score?: number;
-  /** Values by column name, in the order they were given. */
-  data: T;
-  /** The times of a record, in UTC. */
-  timestamps: UuidTimestamps;
-  /**
-   * With `passages` or `explain`, for a record whose text is longer than the window of the model: the
-   * passage that matches best. Offsets count UTF-16 code units.
-   */
-  passage?: Passage;
-  /** With `explain`: which rules of the filter the record passed. Not a stable format. */
-  explain?: Record<string, unknown>;
-}
-
-/** A record that is identified by its integer id. */
-export interface IntegerRecord<T = Data> {
+/** A record. */
+export interface StoredRecord<T = Data> {
   /** Integer id of the record. From 1 to 2^53 - 1. */
   id: number;
+  /** UUID of the record. */
+  uuid: string;
   /** Key of the record, if it has one: up to 512 bytes of UTF-8. */
   key?: string;
   /**
@@ -77,7 +45,7 @@ export interface IntegerRecord<T = Data> {
   /** Values by column name, in the order they were given. */
   data: T;
   /** The times of a record, in UTC. */
-  timestamps: IntegerTimestamps;
+  timestamps: Timestamps;
   /**
    * With `passages` or `explain`, for a record whose text is longer than the window of the model: the
    * passage that matches best. Offsets count UTF-16 code units.
@@ -106,27 +74,12 @@ export interface Page<Item> {
   explain?: Record<string, unknown>;
 }
 
-/** A record on a map, identified by its UUID. */
-export interface UuidPoint<T = Data> {
-  /** UUID of the record. */
-  id: string;
-  /**
-   * Similarity in meaning, in steps of 1e-9: 0 means unrelated, 1 the same meaning. Present only in
-   * results of a search. From 0 to 1.
-   */
-  relevance_score?: number;
-  /** Place along the direction in which the vectors differ most. */
-  x: number;
-  /** Place along the direction in which the vectors differ second most. */
-  y: number;
-  /** Values of the columns of the request, where the record has them. */
-  data: Partial<T>;
-}
-
-/** A record on a map, identified by its integer id. */
-export interface IntegerPoint<T = Data> {
+/** A record on a map. */
+export interface MapPoint<T = Data> {
   /** Integer id of the record. From 1 to 2^53 - 1. */
   id: number;
+  /** UUID of the record. */
+  uuid: string;
   /**
    * Similarity in meaning, in steps of 1e-9: 0 means unrelated, 1 the same meaning. Present only in
    * results of a search. From 0 to 1.
@@ -141,12 +94,12 @@ export interface IntegerPoint<T = Data> {
 }
 
 /** Records as points of a plane: the nearer two points, the more alike are their texts. */
-export interface Points<Item> {
+export interface Points<T = Data> {
   /**
    * In the order of the results. Fewer where the limit `page_bytes` ends them. Records without a
    * vector have no place.
    */
-  points: Item[];
+  points: MapPoint<T>[];
   /**
    * The part of the differences between the vectors that `x` shows, and the part that `y` shows. 2 to
    * 2 items.

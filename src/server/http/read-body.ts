@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { FairLimiter } from '../../async/fair-limiter.js';
 import { CosiftError } from '../../errors.js';
-import type { ComponentName, Limits } from '../../schema/index.js';
+import type { Limits } from '../../schema/index.js';
 import { BodyBuffer, collectBody, takeBody, tooLarge } from './body-buffer.js';
 import { closeUnread, drain, UNKNOWN_CALLER } from './drain.js';
 import { refusalOf, refuseSmallChunks } from './small-chunks.js';
@@ -45,7 +45,7 @@ export function readBodies(
     else drain(raw, caller === null ? UNKNOWN_CALLER : { maxBytes: limits.batch_bytes, maxMs: timeoutMs });
     return done();
   });
-  const engineBytes: Partial<Record<ComponentName, number>> = {
+  const engineBytes: Partial<Record<string, number>> = {
     Batch: limits.batch_bytes,
     RecordPatch: limits.record_bytes,
   };

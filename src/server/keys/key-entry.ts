@@ -40,7 +40,7 @@ export function describeKey({ sha256: _, ancestors, ...description }: StoredKey)
   return { ...description, issued_by: ancestors.at(-1) ?? ADMIN.keyId };
 }
 
-/** Adds `AND` wherever the condition is absent: variant A requires a condition, variant B assumes `AND`. */
+/** Adds `AND` wherever the condition is absent. */
 export function withConditions(group: FilterGroup): FilterGroup {
   return {
     condition: group.condition ?? 'AND',

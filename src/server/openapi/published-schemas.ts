@@ -1,9 +1,10 @@
-import { COMPONENTS, type Limits } from '../../schema/index.js';
+import type { Limits } from '../../schema/index.js';
+import { SERVICE_COMPONENTS } from '../variants/schemas.js';
 
 /** The schemas for generators of clients, with the configured limits. */
 export function publishedSchemas(limits: Limits): Record<string, object> {
   const published = JSON.parse(
-    JSON.stringify(COMPONENTS, (name, value: unknown) => {
+    JSON.stringify(SERVICE_COMPONENTS, (name, value: unknown) => {
       // `discriminator` only affects the error messages of the validator.
       if (name === 'discriminator') return undefined;
       if (!isChoice(value)) return value;

@@ -46,10 +46,10 @@ function contentOf({ schema, type }: Success): Record<string, object> | undefine
   if (type === 'application/x-ndjson') {
     return { [type]: { schema: { type: 'string', description: `One \`${schema}\` per line.` } } };
   }
-  if (type !== undefined) {
+  if (type !== undefined && schema === undefined) {
     return { [type]: { schema: { type: type === 'application/json' ? 'object' : 'string' } } };
   }
-  return schema && { 'application/json': { schema: reference(schema) } };
+  return schema && { [type ?? 'application/json']: { schema: reference(schema) } };
 }
 
 function headersOf({ kind, open, tagged }: Operation, status: number): object {

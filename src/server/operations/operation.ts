@@ -1,5 +1,7 @@
 import type { ErrorCode } from '../../errors.js';
-import type { Action, ComponentName, Variant } from '../../schema/index.js';
+import type { Action } from '../../schema/index.js';
+import type { ServiceComponent } from '../variants/schemas.js';
+import { RECORD_TYPE } from '../variants/variants.js';
 
 export interface Parameter {
   name: string;
@@ -11,7 +13,7 @@ export interface Success {
   status: number;
   description: string;
   /** The body is JSON of this schema unless `type` says otherwise. Without schema and type, the body is empty. */
-  schema?: ComponentName;
+  schema?: ServiceComponent;
   type?: string;
 }
 
@@ -22,7 +24,6 @@ export interface Operation {
   tag: 'Search' | 'Records' | 'Databases' | 'Keys' | 'Service';
   summary: string;
   description?: string;
-  variant?: Variant;
   /** The key must have one of these actions; absent: any valid key. */
   actions?: readonly Action[];
   /** Also answers while the store cannot be reached, to the keys that the service read last. */
@@ -34,11 +35,11 @@ export interface Operation {
   /** Responds with an entity tag, and with status 304 to a request that has it. */
   tagged?: true;
   /** The body is JSON of this schema. A `Batch` and a `RecordPatch` are parsed by the engine. */
-  body?: ComponentName;
+  body?: ServiceComponent;
   /** An absent body is an empty object. */
   bodyOptional?: true;
   /** The body may also be NDJSON with an instance of this schema per line. */
-  lines?: ComponentName;
+  lines?: ServiceComponent;
   /** The body may also have the media type `application/merge-patch+json`. */
   mergePatch?: true;
   query?: readonly Parameter[];
@@ -47,6 +48,18 @@ export interface Operation {
   errors?: readonly ErrorCode[];
   /** The number of concurrent requests of each kind is limited. */
   kind?: 'searches' | 'reads' | 'writes' | 'waits' | 'exports';
+}
+
+/** The responses of an operation that shows records: with one id, and with both. */
+export function shown(
+  description: string,
+  schema: ServiceComponent,
+  withBothIds: ServiceComponent,
+): readonly Success[] {
+  return [
+    { status: 200, description, schema },
+    { status: 200, description, schema: withBothIds, type: RECORD_TYPE },
+  ];
 }
 
 /** Errors of an operation that embeds texts. */

@@ -1,5 +1,6 @@
 import { epoch } from '../../schema/index.js';
-import { MODEL_ERRORS, type Operation, WRITE_ERRORS } from './operation.js';
+import { SHOWN_BY_ID } from '../variants/variants.js';
+import { MODEL_ERRORS, type Operation, shown, WRITE_ERRORS } from './operation.js';
 
 const integer = { type: 'string', pattern: '^(0|[1-9][0-9]{0,15})$' } as const;
 
@@ -41,9 +42,9 @@ export const RECORDS_OPERATIONS = {
     path: '/v1/databases/{id}/records/{rid}',
     tag: 'Records',
     summary: 'Read one record',
-    description: 'A UUID or a key gets a record of variant A, an integer a record of variant B.',
+    description: SHOWN_BY_ID,
     actions: ['records.read'],
-    success: [{ status: 200, description: 'The record', schema: 'Record' }],
+    success: shown('The record', 'RecordAOrB', 'Record'),
     errors: ['record_not_found'],
     kind: 'reads',
   },
@@ -59,7 +60,7 @@ export const RECORDS_OPERATIONS = {
     actions: ['records.write'],
     body: 'RecordPatch',
     mergePatch: true,
-    success: [{ status: 200, description: 'The record after the patch', schema: 'Record' }],
+    success: shown('The record after the patch', 'RecordAOrB', 'Record'),
     errors: ['record_not_found', 'invalid_record', ...MODEL_ERRORS, ...WRITE_ERRORS],
     kind: 'writes',
   },

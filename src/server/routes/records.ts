@@ -4,6 +4,7 @@ import { checkDeleteRequest, isKeyReference, parseJson, type RecordPatch, UUID }
 import { callerOf, checkKeyAgain, databaseOf, refuseFiltered, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout, withTimeout } from '../admission/deadlines.js';
 import { sendJson } from '../http/send-json.js';
+import { negotiateById } from '../variants/variants.js';
 import type { Dependencies, Handlers } from './dependencies.js';
 import { streamUpsert } from './streamed-upsert.js';
 
@@ -33,14 +34,12 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
 
     async readRecord(request, reply) {
       const rid = recordIdOf(request);
-      const variant = typeof rid === 'number' ? 'integer' : 'uuid';
       const id = databaseOf(request);
-      return sendJson(
-        reply,
-        await withTimeout(request, timeouts.responseMs, () =>
-          backend.record(id, String(rid), variant, scopeOf(request)),
-        ),
+      const { form, type } = negotiateById(request, reply, rid);
+      const record = await withTimeout(request, timeouts.responseMs, () =>
+        backend.record(id, String(rid), form, scopeOf(request)),
       );
+      return sendJson(reply, record, type);
     },
 
     async patchRecord(request, reply) {
@@ -52,8 +51,9 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
       const patch = request.body;
       const id = databaseOf(request);
       const { path: caller, actions } = callerOf(request);
+      const { form, type } = negotiateById(request, reply, rid);
       const record = await withAbortAndTimeout(request, reply, timeouts.writeMs, ({ signal }) =>
-        backend.patchRecord(id, String(rid), patch, {
+        backend.patchRecord(id, String(rid), form, patch, {
           signal,
           caller,
           ...yielding(request),
@@ -61,8 +61,8 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
         }),
       );
       return actions.has('records.read')
-        ? sendJson(reply, record)
-        : reply.send(withColumnsOf(parseJson(patch), parseJson(record)));
+        ? sendJson(reply, record, type)
+        : reply.header('content-type', type).send(withColumnsOf(parseJson(patch), parseJson(record)));
     },
 
     async deleteRecord(request, reply) {

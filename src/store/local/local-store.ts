@@ -9,6 +9,7 @@ import type {
   Examination,
   ExamineCall,
   PreparedRecords,
+  RecordForm,
   RecordRequest,
   RecordStore,
   ReembeddingSettings,
@@ -34,7 +35,6 @@ import {
   type StopFlag,
 } from './binding.js';
 import { engineLimits } from './engine-limits.js';
-import { engineRequest } from './engine-request.js';
 import { runExamination } from './examination.js';
 import { makeBackup } from './local-backup.js';
 import { refuseUnfinishedRestore } from './refuse-unfinished-restore.js';
@@ -115,8 +115,13 @@ export class LocalStore implements RecordStore {
     return unwrap(await this.#native.prepareLines(id, body, firstLine)) as PreparedRecords;
   }
 
-  async preparePatch(id: string, recordId: string, patch: Uint8Array): Promise<PreparedRecords> {
-    return unwrap(await this.#native.preparePatch(id, recordId, patch)) as PreparedRecords;
+  async preparePatch(
+    id: string,
+    recordId: string,
+    form: RecordForm,
+    patch: Uint8Array,
+  ): Promise<PreparedRecords> {
+    return unwrap(await this.#native.preparePatch(id, recordId, form, patch)) as PreparedRecords;
   }
 
   async commit(
@@ -129,7 +134,7 @@ export class LocalStore implements RecordStore {
   }
 
   async record(id: string, recordId: string, request: RecordRequest): Promise<Uint8Array> {
-    return unwrap(await this.#native.record(id, recordId, engineRequest(request)));
+    return unwrap(await this.#native.record(id, recordId, JSON.stringify(request)));
   }
 
   async deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number> {
@@ -149,7 +154,7 @@ export class LocalStore implements RecordStore {
     vector: SearchVector,
     stoppable: Stoppable = {},
   ): Promise<StorePage> {
-    const text = engineRequest(request);
+    const text = JSON.stringify(request);
     // The native call carries out a search of a small database.
     await endOfTurn();
     throwIfStopped(stoppable);
@@ -158,7 +163,7 @@ export class LocalStore implements RecordStore {
   }
 
   async query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {
-    const text = engineRequest(request);
+    const text = JSON.stringify(request);
     return pageOf(unwrap(await withStopFlag(signal, (stop) => this.#native.query(id, text, stop))));
   }
 

@@ -1,5 +1,4 @@
 import type { NativeQuery } from '../local/binding.js';
-import { engineRequest } from '../local/engine-request.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StorePage, StoreQueryRequest } from '../record-store.js';
 import type { Catalog, ReadEntry } from './catalog.js';
@@ -63,7 +62,7 @@ export class Lister {
   async query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {
     const start = performance.now();
     const work = async (sql: Sql, entry: ReadEntry) => {
-      const query = unwrap(this.#catalog.rulesOf(entry).query(engineRequest(request)));
+      const query = unwrap(this.#catalog.rulesOf(entry).query(JSON.stringify(request)));
       return await pageOf(sql, entry, request, query, this.#maxBytes);
     };
     const body = await this.#reader.read(id, work, signal);
@@ -83,12 +82,10 @@ async function pageOf(
   const { filter, forced_filter } = request;
   const restriction: Restriction = { filter, forced_filter, start: plan.start, end: plan.end };
   const table = recordsOf(entry);
-  const id = request.variant === 'uuid' ? { column: 'uuid', type: 'uuid' } : { column: 'id', type: 'bigint' };
+  const id = request.form === 'uuid' ? { column: 'uuid', type: 'uuid' } : { column: 'id', type: 'bigint' };
   let position = plan.position;
   if (plan.named !== null) {
-    const references = plan.named.map((named) =>
-      request.variant === 'uuid' ? { uuid: named } : { id: named },
-    );
+    const references = plan.named.map((named) => (request.form === 'uuid' ? { uuid: named } : { id: named }));
     const named = await rowsOf(sql, table, references);
     position = JSON.parse(unwrap(query.start(named.map(nativeRow)))) as Position | null;
   }

@@ -1,3 +1,4 @@
+import type { RecordForm } from '../record-store.js';
 import type { Values } from './sql.js';
 
 /** A match with its exact score in steps of 1e-9. */
@@ -11,8 +12,8 @@ export interface Match {
 export class MatchOrder {
   readonly #isUuid: boolean;
 
-  constructor(variant: 'uuid' | 'integer') {
-    this.#isUuid = variant === 'uuid';
+  constructor(form: RecordForm) {
+    this.#isUuid = form === 'uuid';
   }
 
   /** The column of the identity. */

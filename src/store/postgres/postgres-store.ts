@@ -1,7 +1,6 @@
 import type { Stoppable } from '../../async/stoppable.js';
 import type { Limits } from '../../schema/index.js';
 import { maxOf } from '../../schema/limits.js';
-import { engineRequest } from '../local/engine-request.js';
 import { unwrap } from '../local/unwrap.js';
 import type {
   AdoptedFeed,
@@ -11,6 +10,7 @@ import type {
   Examination,
   ExamineCall,
   PreparedRecords,
+  RecordForm,
   RecordRequest,
   RecordStore,
   ReembeddingBatch,
@@ -171,8 +171,8 @@ export class PostgresStore implements RecordStore {
     return this.#writer.prepareLines(id, body, firstLine);
   }
 
-  preparePatch(id: string, recordId: string, patch: Uint8Array): Promise<PreparedRecords> {
-    return this.#writer.preparePatch(id, recordId, patch);
+  preparePatch(id: string, recordId: string, form: RecordForm, patch: Uint8Array): Promise<PreparedRecords> {
+    return this.#writer.preparePatch(id, recordId, form, patch);
   }
 
   async commit(
@@ -190,7 +190,7 @@ export class PostgresStore implements RecordStore {
       const rules = this.#catalog.rulesOf(entry);
       const reference = JSON.parse(unwrap(rules.recordReference(recordId))) as Reference;
       const [row] = await rowsOf(sql, recordsOf(entry), [reference]);
-      return unwrap(rules.record(row && nativeRow(row), recordId, engineRequest(request)));
+      return unwrap(rules.record(row && nativeRow(row), recordId, JSON.stringify(request)));
     });
   }
 

@@ -245,7 +245,7 @@ export function recordTables({ records, passages }: RecordTables, dimensions: nu
     `CREATE INDEX ON ${records} (uuid)`,
     `CREATE INDEX ON ${records} (direction, id)`,
     `CREATE INDEX ON ${records} (version, id)`,
-    // The default order of listings in both variants.
+    // The default order of listings, by either identity.
     `CREATE INDEX ON ${records} (synced DESC, id)`,
     `CREATE INDEX ON ${records} (synced DESC, uuid)`,
     // Few records have no vector, and they are counted.

@@ -1,6 +1,5 @@
 import type { Stoppable } from '../../async/stoppable.js';
 import type { NativeSearch } from '../local/binding.js';
-import { engineRequest } from '../local/engine-request.js';
 import { unwrap } from '../local/unwrap.js';
 import type { SearchVector, StorePage, StoreSearchRequest } from '../record-store.js';
 import { CandidateScores } from './candidate-scores.js';
@@ -66,7 +65,7 @@ export class Searcher {
     const start = performance.now();
     const work = async (sql: Sql, entry: ReadEntry) => {
       const rules = this.#catalog.rulesOf(entry);
-      const search = unwrap(rules.search(engineRequest(request), new Float64Array(vector)));
+      const search = unwrap(rules.search(JSON.stringify(request), new Float64Array(vector)));
       const margin = this.#marginOf(settingsOf(entry).dimensions);
       return await new Search(sql, entry, request, search, { margin, maxBytes: this.#maxBytes }).page();
     };
@@ -106,7 +105,7 @@ class Search {
     this.#plan = JSON.parse(search.plan()) as SearchPlan;
     const { filter, forced_filter } = request;
     const restriction = { filter, forced_filter, start: this.#plan.start, end: this.#plan.end };
-    const order = new MatchOrder(request.variant);
+    const order = new MatchOrder(request.form);
     this.#restriction = restriction;
     this.#order = order;
     this.#margin = margin;

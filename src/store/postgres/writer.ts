@@ -1,6 +1,12 @@
 import type { NativeRules, NativeWrites, Prepared } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
-import type { CommitResult, EmbeddedVectors, PreparedRecords, StoreDeleteRequest } from '../record-store.js';
+import type {
+  CommitResult,
+  EmbeddedVectors,
+  PreparedRecords,
+  RecordForm,
+  StoreDeleteRequest,
+} from '../record-store.js';
 import { heldTooLong } from '../store-errors.js';
 import type { Catalog, CatalogEntry, LockedEntry } from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
@@ -56,8 +62,8 @@ export class Writer {
     return this.#prepare(id, async (rules) => unwrap(await rules.prepareLines(body, firstLine)));
   }
 
-  preparePatch(id: string, recordId: string, patch: Uint8Array): Promise<PreparedRecords> {
-    return this.#prepare(id, async (rules) => unwrap(rules.preparePatch(recordId, patch)));
+  preparePatch(id: string, recordId: string, form: RecordForm, patch: Uint8Array): Promise<PreparedRecords> {
+    return this.#prepare(id, async (rules) => unwrap(rules.preparePatch(recordId, form, patch)));
   }
 
   async commit(

@@ -9,27 +9,19 @@ export async function misuses(
 ): Promise<void> {
   // What to search for.
   // @ts-expect-error: neither text nor vector
-  await facts.search({ search: {} });
-  // @ts-expect-error: no search
   await facts.search({});
   // @ts-expect-error: nothing
   await facts.search();
   // @ts-expect-error: no text
   await facts.search(5);
-  // @ts-expect-error: an unknown member
-  await facts.search({ search: { text: 'a', treshold: 0.5 } });
-  // @ts-expect-error: an unknown member
-  await facts.search({ search: { text: 'a' }, limit: 5 });
+  // @ts-expect-error: an option in the query
+  await facts.search({ text: 'a', threshold: 0.5 });
   // @ts-expect-error: an unknown option
   await facts.search('a', { treshold: 0.5 });
-  // @ts-expect-error: the name in the full form
-  await facts.search('a', { filter: equals('a', 1) });
-  // @ts-expect-error: an option of the short form
-  await facts.search({ search: { text: 'a' } }, { limit: 5 });
+  // @ts-expect-error: a name of the HTTP interface
+  await facts.search('a', { pagination: { limit: 5 } });
   // @ts-expect-error: a limit that is no number
   await facts.search('a', { limit: '5' });
-  // @ts-expect-error: a name of the HTTP interface
-  await facts.search('a', { variant: 'a' });
   // @ts-expect-error: an unknown option
   facts.searchAll('a', { treshold: 0.5 });
 
@@ -39,7 +31,7 @@ export async function misuses(
   // @ts-expect-error: ids and a filter
   await facts.delete({ ids: [1], filter: equals('a', 1) });
   // @ts-expect-error: every time
-  await facts.delete({ time_range: {} });
+  await facts.delete({ timeRange: {} });
   // @ts-expect-error: an unknown member
   await facts.delete({ id: 1 });
 
@@ -47,13 +39,11 @@ export async function misuses(
   // @ts-expect-error: neither column nor time
   await facts.query({ sort: {} });
   // @ts-expect-error: both
-  await facts.query({ sort: { column: 'a', time: 'last_seen_time' } });
+  await facts.query({ sort: { column: 'a', time: 'synced_at' } });
   // @ts-expect-error: no such direction
   await facts.query({ sort: { column: 'a', direction: 'down' } });
-  // @ts-expect-error: the name of a time in the other variant
-  await facts.query({ sort: { time: 'synced_at' } });
-  // @ts-expect-error: the name of a time in the other variant
-  await facts.query({ sort: { time: 'last_seen_time' } }, { variant: 'uuid' });
+  // @ts-expect-error: no such time
+  await facts.query({ sort: { time: 'last_seen_time' } });
 
   // Rules.
   // @ts-expect-error: no such operator
@@ -98,7 +88,7 @@ export async function misuses(
   await facts.upsert([{ data: { a: { b: 1 } } }]);
   // @ts-expect-error: an unknown member
   await facts.upsert([{ data: {}, vektor: [1] }]);
-  // @ts-expect-error: names of both variants
+  // @ts-expect-error: no such time
   await facts.upsert([{ data: {}, timestamps: { created_at: '2026-01-01', last_seen_time: '2026-01-01' } }]);
   // @ts-expect-error: no list
   await facts.upsert({ data: {} });
@@ -117,25 +107,23 @@ export async function misuses(
 
   // Columns by their types.
   // @ts-expect-error: no such column
-  await products.search('a', { where: equals('nam', 'x') });
+  await products.search('a', { filter: equals('nam', 'x') });
   // @ts-expect-error: no such column
-  await products.search('a', { where: { column: 'nam', operator: 'equals', value: 'x' } });
+  await products.search('a', { filter: { column: 'nam', operator: 'equals', value: 'x' } });
   // @ts-expect-error: a text column
-  await products.search('a', { where: greaterThan('name', 3) });
+  await products.search('a', { filter: greaterThan('name', 3) });
   // @ts-expect-error: a number column
-  await products.search('a', { where: contains('price', 'x') });
+  await products.search('a', { filter: contains('price', 'x') });
   // @ts-expect-error: a number column
-  await products.search('a', { where: equals('price', 'x') });
+  await products.search('a', { filter: equals('price', 'x') });
   // @ts-expect-error: no value of the column
-  await products.search('a', { where: equals('category', 'table') });
+  await products.search('a', { filter: equals('category', 'table') });
   // @ts-expect-error: no such column, in a group
-  await products.search('a', { where: and(equals('name', 'x'), greaterThan('prise', 1)) });
+  await products.search('a', { filter: and(equals('name', 'x'), greaterThan('prise', 1)) });
   // @ts-expect-error: a group without rules is refused
-  await products.search('a', { where: and() });
+  await products.search('a', { filter: and() });
   // @ts-expect-error: a group without rules is refused
   await products.query({ filter: or() });
-  // @ts-expect-error: no such column, in the full form
-  await products.search({ search: { text: 'a' }, filter: and(equals('nam', 'x')) });
   // @ts-expect-error: no such column
   await products.search('a', { facets: [{ column: 'nam' }] });
   // @ts-expect-error: a text column

@@ -11,7 +11,6 @@ import {
   type Filter,
   greaterThan,
   greaterThanOrEquals,
-  type IntegerResult,
   isEmpty,
   isNotEmpty,
   lessThan,
@@ -21,9 +20,10 @@ import {
   notEquals,
   open,
   or,
-  type SearchRequest,
+  type Query,
+  type SearchResult,
+  type StoredRecord,
   startsWith,
-  type UuidRecord,
 } from 'cosift';
 import { Client } from 'cosift/client';
 import { lamp, type Product } from './product.js';
@@ -48,9 +48,8 @@ export async function typed(
     onProgress: ({ committed }) => console.log(committed.toFixed()),
   });
 
-  // The short form.
   const page = await products.search('a lamp', {
-    where: and(
+    filter: and(
       equals('category', 'lamp'),
       notEquals('available', false),
       or(greaterThan('price', 10), lessThanOrEquals('weight', 3)),
@@ -66,44 +65,38 @@ export async function typed(
   });
   const [first] = page.results;
   if (first !== undefined) {
-    same<typeof first, IntegerResult<Product>>(true);
+    same<typeof first, SearchResult<Product>>(true);
     same<typeof first.data.weight, number | null>(true);
     console.log(first.id.toFixed(), first.relevance_score.toFixed(), first.data.note?.length);
   }
-  await products.search('a lamp', { where: greaterThan('price', 10) });
-  await products.search('a lamp', { where: { column: 'price', operator: 'less_than', value: 3 } });
-  await products.search('a lamp', { where: { rules: [{ column: 'note', operator: 'is_empty' }] } });
+  await products.search('a lamp', { filter: greaterThan('price', 10) });
+  await products.search('a lamp', { filter: { column: 'price', operator: 'less_than', value: 3 } });
+  await products.search('a lamp', { filter: { rules: [{ column: 'note', operator: 'is_empty' }] } });
   const rules = (['lamp', 'chair'] as const).map((category) => equals('category', category));
-  await products.search('a lamp', { where: or(...rules), cursor: page.pagination.next_cursor ?? '' });
-  for await (const { id } of products.searchAll('a lamp', { variant: 'uuid' })) id.toUpperCase();
+  await products.search('a lamp', { filter: or(...rules), cursor: page.pagination.next_cursor ?? '' });
+  for await (const { id, uuid } of products.searchAll('a lamp')) console.log(id.toFixed(), uuid.trim());
 
-  // The full form.
   const filter: Filter<Product> = and(lessThan('price', 9), greaterThanOrEquals('weight', 1));
-  const uuids = await products.search(
-    { search: { text: 'a lamp' }, filter, pagination: { limit } },
-    { variant: 'uuid' },
-  );
-  uuids.results[0]?.id.toUpperCase();
-  await products.search({ search: { vector: [1, 2] } });
-  for await (const { data } of products.searchAll({ search: { vector: new Float32Array(2) } }))
-    data.name.trim();
+  await products.search({ text: 'a lamp' }, { filter, limit });
+  await products.search({ vector: [1, 2] });
+  for await (const { data } of products.searchAll({ vector: new Float32Array(2) })) data.name.trim();
 
   const listed = await products.query({
     filter: and(contains('name', 'a'), notContains('note', 'b'), endsWith('name', 'c'), isNotEmpty('weight')),
     sort: { column: 'weight', direction: 'desc' },
   });
-  listed.results[0]?.timestamps.last_seen_time.trim();
-  const byTime = await products.query({ sort: { time: 'created_at' } }, { variant: 'uuid' });
-  same<(typeof byTime.results)[number], UuidRecord<Product>>(true);
-  await products.query({ sort: { time: 'last_seen_time' } });
+  listed.results[0]?.timestamps.synced_at.trim();
+  const byTime = await products.query({ sort: { time: 'created_at' } });
+  same<(typeof byTime.results)[number], StoredRecord<Product>>(true);
+  await products.query({ sort: { time: 'synced_at' } });
   for await (const { data } of products.queryAll({ filter: isEmpty('weight') })) data.category.trim();
 
   (await products.get(1))?.id.toFixed();
   (await products.get('0190a0b2-7c3d-7abc-8def-0123456789ab'))?.timestamps.synced_at.trim();
   await products.patch(1, { price: 3, weight: null, note: null });
   await products.delete({ ids: [1, '0190a0b2-7c3d-7abc-8def-0123456789ab'] });
-  await products.delete({ filter: equals('category', 'chair'), time_range: { end_time: '2026-01-01' } });
-  await products.delete({ time_range: { start_time: '2026-01-01' } });
+  await products.delete({ filter: equals('category', 'chair'), timeRange: { end_time: '2026-01-01' } });
+  await products.delete({ timeRange: { start_time: '2026-01-01' } });
   for await (const event of products.upsertLines(['{}\n'], {
     onProgress: ({ lines }) => console.log(lines),
   })) {
@@ -128,10 +121,10 @@ export async function untyped(cosift: Databases, name: string): Promise<void> {
   await facts.upsert([]);
   await facts.patch(1, { height_m: null });
   await facts.patch(1, lamp);
-  const { results } = await facts.search('a', { where: equals(name, name) });
+  const { results } = await facts.search('a', { filter: equals(name, name) });
   same<(typeof results)[number]['data'][string], string | number | boolean | null>(true);
   const where: Filter = { condition: 'OR', rules: [{ column: 'any', operator: 'contains', value: 'x' }] };
-  await facts.search('a', { where, facets: [{ column: name }, { time: 'synced', interval: 'day' }] });
+  await facts.search('a', { filter: where, facets: [{ column: name }, { time: 'synced', interval: 'day' }] });
   await facts.query({ sort: { column: 'height_m' } });
 }
 
@@ -143,7 +136,7 @@ export class Repository<T extends Columns<T>> {
     this.#database = database;
   }
 
-  async find(query: string | SearchRequest<T>, signal: AbortSignal): Promise<T[]> {
+  async find(query: Query, signal: AbortSignal): Promise<T[]> {
     const { results } = await this.#database.search(query, { signal });
     return results.map(({ data }) => data);
   }
@@ -169,7 +162,7 @@ export async function chosen(products: Database<Product>, given: { dearer?: numb
   const rules: Filter<Product>[] = [isNotEmpty('name')];
   if (given.dearer !== undefined) rules.push(greaterThan('price', given.dearer));
   rules.push(or(equals('category', 'lamp'), isEmpty('weight')));
-  await products.search('a lamp', { where: rules.length > 1 ? and(...rules) : undefined });
+  await products.search('a lamp', { filter: rules.length > 1 ? and(...rules) : undefined });
   await new Repository(products).find('a lamp', new AbortController().signal);
 }
 

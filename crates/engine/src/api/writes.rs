@@ -37,16 +37,17 @@ impl Engine {
     }
 
     /// Parses a patch of one record and finds whether it needs an embedding. `record` is an integer, a UUID, or `key:` and
-    /// a key.
+    /// a key; `form` is how the response shows the record: `uuid`, `integer` or `both`.
     pub fn prepare_patch(
         self: &Arc<Self>,
         id: &str,
         record: String,
+        form: String,
         body: Vec<u8>,
         done: Done<Prepared>,
     ) {
         self.with(id, done, move |engine, database| {
-            let patch = Patch::parse(&database.id, &record, &body, &engine.limits)?;
+            let patch = Patch::parse(&database.id, &record, &form, &body, &engine.limits)?;
             prepare_patch(&database.prepare_target(), patch, &engine.limits)
         });
     }

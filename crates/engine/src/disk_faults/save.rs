@@ -101,7 +101,7 @@ fn records_are_read_while_index_files_stall() {
         move || fill_and_close(&engine)
     });
     world.disk.wait_for_stall();
-    let request = json!({ "variant": "b" }).to_string();
+    let request = json!({ "form": "integer" }).to_string();
     wait(|done| engine.record("db", "7".into(), request, done)).expect("read");
     assert!(!stored.is_finished(), "the write waits for the disk");
     world.disk.resume();

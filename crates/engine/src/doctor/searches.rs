@@ -107,7 +107,7 @@ fn search(
     question: &Question,
     stop: &StopFlag,
 ) -> Result<Page, Error> {
-    let mut request = json!({ "variant": "b", "threshold": 0, "limit": PAGE });
+    let mut request = json!({ "form": "integer", "threshold": 0, "limit": PAGE });
     if let Some((column, value)) = &question.equals {
         let value = match value {
             OwnedValue::Null => Value::Null,

@@ -179,7 +179,7 @@ fn a_split_text_has_all_vectors_to_scan_and_keeps_them_through_a_patch() {
     );
 
     let patch = rules
-        .prepare_patch("2", br#"{"data":{"n":1}}"#)
+        .prepare_patch("2", "both", br#"{"data":{"n":1}}"#)
         .expect("valid");
     rules.find_texts(&patch, &rows.list()).expect("found");
     assert!(patch.texts().is_empty());
@@ -200,7 +200,7 @@ fn a_page_shows_the_score_and_the_place_of_the_best_passage() {
     rows.upsert(&rules, &long_records(), &split(), 1)
         .expect("stored");
     let request = json!({
-        "variant": "b", "threshold": 0, "limit": 10, "passages": true, "embedded_by": "m",
+        "form": "integer", "threshold": 0, "limit": 10, "passages": true, "embedded_by": "m",
     });
     let search = rules
         .search(&request.to_string(), &[1.0, 0.0])

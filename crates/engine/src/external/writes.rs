@@ -80,8 +80,8 @@ impl ExternalRules {
     ///
     /// # Errors
     /// [`Error::Invalid`], [`Error::RecordNotFound`].
-    pub fn prepare_patch(&self, record: &str, body: &[u8]) -> Result<Prepared, Error> {
-        let patch = Patch::parse(&self.id, record, body, &self.limits)?;
+    pub fn prepare_patch(&self, record: &str, form: &str, body: &[u8]) -> Result<Prepared, Error> {
+        let patch = Patch::parse(&self.id, record, form, body, &self.limits)?;
         let patch = unapplied_patch(&self.settings, patch, &self.limits);
         Ok(Prepared::new(self.epoch, patch, Vec::new()))
     }

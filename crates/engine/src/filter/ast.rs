@@ -25,7 +25,7 @@ impl Condition {
     pub(crate) fn default_of(variant: Variant) -> Option<Self> {
         match variant {
             Variant::A => None,
-            Variant::B => Some(Self::And),
+            Variant::B | Variant::Both => Some(Self::And),
         }
     }
 }

@@ -99,15 +99,11 @@ impl<'a> RequestReader<'a> {
     }
 
     pub(crate) fn variant(&self) -> Result<Variant, Error> {
-        match self.text("variant")? {
-            Some("a") => Ok(Variant::A),
-            Some("b") | None => Ok(Variant::B),
-            Some(_) => Err(Error::invalid(
-                "invalid_request",
-                "/variant",
-                "must be \"a\" or \"b\"",
-            )),
-        }
+        let name = self.text("form")?.unwrap_or("integer");
+        Variant::named(name).ok_or_else(|| {
+            let detail = "must be \"uuid\", \"integer\" or \"both\"";
+            Error::invalid("invalid_request", "/form", detail)
+        })
     }
 
     pub(crate) fn number(&self, name: &str) -> Result<Option<f64>, Error> {

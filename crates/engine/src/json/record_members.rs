@@ -3,15 +3,19 @@
 use crate::json::{write_integer, write_string, write_time};
 use crate::record::{Passage, RecordId, RecordUuid, Variant};
 
-/// Appends the id that `variant` shows: the UUID as a string, or the integer.
+/// Appends the value of the member `id` that `variant` shows, the UUID as a string, or the integer; the integer is followed
+/// by the member `uuid` if it shows both.
 pub(crate) fn write_id(variant: Variant, id: RecordId, uuid: RecordUuid, out: &mut Vec<u8>) {
-    match variant {
-        Variant::A => {
-            out.push(b'"');
-            uuid.write(out);
-            out.push(b'"');
-        }
-        Variant::B => write_integer(id.0, out),
+    if variant != Variant::A {
+        write_integer(id.0, out);
+    }
+    if variant == Variant::Both {
+        out.extend_from_slice(b",\"uuid\":");
+    }
+    if variant != Variant::B {
+        out.push(b'"');
+        uuid.write(out);
+        out.push(b'"');
     }
 }
 

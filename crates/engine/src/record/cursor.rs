@@ -26,7 +26,7 @@ pub(crate) fn write(variant: Variant, position: Position, out: &mut Vec<u8>) {
 pub(crate) fn separator(variant: Variant) -> char {
     match variant {
         Variant::A => '|',
-        Variant::B => '_',
+        Variant::B | Variant::Both => '_',
     }
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn separator(variant: Variant) -> char {
 pub(crate) fn parse_id(variant: Variant, text: &str) -> Option<IdKey> {
     match variant {
         Variant::A => RecordUuid::parse(text).map(|uuid| IdKey(u128::from_be_bytes(uuid.0))),
-        Variant::B => parse_integer_id(text).map(|id| IdKey(u128::from(id))),
+        Variant::B | Variant::Both => parse_integer_id(text).map(|id| IdKey(u128::from(id))),
     }
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn parse_integer_id(text: &str) -> Option<u64> {
 pub(crate) fn write_id(variant: Variant, id: IdKey, out: &mut Vec<u8>) {
     match variant {
         Variant::A => RecordUuid(id.0.to_be_bytes()).write(out),
-        Variant::B => out.extend_from_slice(id.0.to_string().as_bytes()),
+        Variant::B | Variant::Both => out.extend_from_slice(id.0.to_string().as_bytes()),
     }
 }
 

@@ -26,13 +26,15 @@ impl RecordRow {
 /// The largest integer identity: the largest integer up to which a JavaScript number is exact.
 pub(crate) const MAX_RECORD_ID: u64 = (1 << 53) - 1;
 
-/// One of the two variants of the interface, which a request selects.
+/// How a response shows records, which a request selects: one of the two variants of the interface, or both ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variant {
     /// UUID ids, `created_at`, `changed_at`, `synced_at`, cursor joined by `|`.
     A,
     /// Integer ids, `first_seen_time`, `last_changed_time`, `last_seen_time`, cursor joined by `_`.
     B,
+    /// Both ids as `id` and `uuid`, the times of `A`, the order and the cursor of `B`.
+    Both,
 }
 
 /// The identity a variant orders by, as one integer: a UUID by its 16 bytes, an integer by its value.
@@ -45,7 +47,7 @@ impl IdKey {
     pub(crate) fn new(variant: Variant, id: RecordId, uuid: RecordUuid) -> Self {
         match variant {
             Variant::A => Self(u128::from_be_bytes(uuid.0)),
-            Variant::B => Self(u128::from(id.0)),
+            Variant::B | Variant::Both => Self(u128::from(id.0)),
         }
     }
 }
@@ -77,11 +79,22 @@ impl fmt::Display for RecordUuid {
 }
 
 impl Variant {
+    /// The variant that a request names.
+    #[must_use]
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "uuid" => Some(Self::A),
+            "integer" => Some(Self::B),
+            "both" => Some(Self::Both),
+            _ => None,
+        }
+    }
+
     /// The three time names of this variant: created, changed, synced.
     #[must_use]
     pub(crate) fn time_names(self) -> [&'static str; 3] {
         match self {
-            Self::A => ["created_at", "changed_at", "synced_at"],
+            Self::A | Self::Both => ["created_at", "changed_at", "synced_at"],
             Self::B => ["first_seen_time", "last_changed_time", "last_seen_time"],
         }
     }

@@ -174,6 +174,6 @@ pub(super) fn rows_of(
 pub(super) fn id_text(variant: Variant, id: IdKey) -> String {
     match variant {
         Variant::A => RecordUuid(id.0.to_be_bytes()).to_string(),
-        Variant::B => id.0.to_string(),
+        Variant::B | Variant::Both => id.0.to_string(),
     }
 }

@@ -147,7 +147,7 @@ fn not_approximate(detail: &str) -> Error {
 fn invalid_cursor(variant: Variant) -> Error {
     let shape = match variant {
         Variant::A => "a relevance score and a UUID joined by |",
-        Variant::B => "a relevance score and an integer id joined by _",
+        Variant::B | Variant::Both => "a relevance score and an integer id joined by _",
     };
     Error::invalid(
         "invalid_cursor",

@@ -59,7 +59,7 @@ impl IdentityIndex {
     ) -> Option<RecordRow> {
         match variant {
             Variant::A => self.find_uuid(snapshot, RecordUuid(id.0.to_be_bytes())),
-            Variant::B => self.find_id(snapshot, RecordId(id.0 as u64)),
+            Variant::B | Variant::Both => self.find_id(snapshot, RecordId(id.0 as u64)),
         }
     }
 

@@ -21,6 +21,8 @@ pub(crate) struct Patch {
     /// The error for a record that does not exist, or no longer exists.
     database: String,
     record_text: String,
+    /// How the response shows the record.
+    pub(super) variant: Variant,
 }
 
 /// A record with the changes of a patch.
@@ -46,13 +48,14 @@ pub(crate) enum PatchedVector {
 }
 
 impl Patch {
-    /// Parses `{"data": {…}}`. `record` is an integer, a UUID, or `key:` and a key.
+    /// Parses `{"data": {…}}`. `record` is an integer, a UUID, or `key:` and a key. `form` is how the response shows it.
     ///
     /// # Errors
     /// The validation errors of `body`; [`Error::RecordNotFound`] for a `record` that is neither.
     pub(crate) fn parse(
         database: &str,
         record: &str,
+        form: &str,
         body: &[u8],
         limits: &Limits,
     ) -> Result<Self, Error> {
@@ -68,15 +71,8 @@ impl Patch {
             max_bytes,
             database: database.to_owned(),
             record_text: record.to_owned(),
+            variant: Variant::named(form).unwrap_or(Variant::Both),
         })
-    }
-
-    /// The variant whose id names the record. The response shows the record in this variant.
-    pub(super) fn variant(&self) -> Variant {
-        match self.record {
-            RecordRef::Id(_) => Variant::B,
-            RecordRef::Uuid(_) => Variant::A,
-        }
     }
 
     pub(super) fn not_found(&self) -> Error {

@@ -67,12 +67,12 @@ pub(super) fn stage_patch(
     };
     let mut shown = Vec::new();
     shown.extend_from_slice(b"{\"id\":");
-    write_id(patch.variant(), id, upserted.uuid, &mut shown);
+    write_id(patch.variant, id, upserted.uuid, &mut shown);
     write_key(upserted.key.as_ref().map(RecordKey::as_str), &mut shown);
     shown.extend_from_slice(b",\"data\":");
     // A record that is unchanged keeps what is stored, including columns with null that the patch removes.
     write_cells(&stage.data_of(context, id), &mut shown);
-    stage.times_of(id).write_member(patch.variant(), &mut shown);
+    stage.times_of(id).write_member(patch.variant, &mut shown);
     shown.push(b'}');
     Ok(Some((upserted, shown)))
 }

@@ -97,7 +97,7 @@ fn is_intact_or_refused(directory: &Path, oracle: &Oracle) -> bool {
     if intact {
         let page = server.query(
             "db",
-            &json!({ "variant": "b", "limit": 10_000, "sort": { "column": "none" } }),
+            &json!({ "form": "integer", "limit": 10_000, "sort": { "column": "none" } }),
         );
         let found: Vec<(u64, &Value)> = page["results"]
             .as_array()
@@ -110,7 +110,7 @@ fn is_intact_or_refused(directory: &Path, oracle: &Oracle) -> bool {
             assert_eq!(data, &json!(oracle.records[&id].data), "record {id}");
         }
     } else {
-        let refused = server.try_query("db", &json!({ "variant": "b" }));
+        let refused = server.try_query("db", &json!({ "form": "integer" }));
         let reason = refused.expect_err("refused").facts()["reason"].clone();
         assert_eq!(reason, state["problem"]["code"]);
         let settings = json!({ "model": null, "dimensions": DIMENSIONS });

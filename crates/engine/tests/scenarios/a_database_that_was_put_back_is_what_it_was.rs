@@ -53,7 +53,7 @@ impl World {
         server.check(database, oracle, &request, &query);
         let page = server.query(
             database,
-            &json!({ "variant": "b", "limit": 10_000, "sort": { "column": "none" } }),
+            &json!({ "form": "integer", "limit": 10_000, "sort": { "column": "none" } }),
         );
         let found: BTreeSet<u64> = page["results"]
             .as_array()
@@ -220,7 +220,7 @@ fn a_database_whose_file_is_missing_is_damaged_until_it_is_dropped_and_then_empt
             let settings = json!({ "model": null, "dimensions": DIMENSIONS });
             for refused in [
                 server.create_with("db", &settings).err(),
-                server.try_query("db", &json!({ "variant": "b" })).err(),
+                server.try_query("db", &json!({ "form": "integer" })).err(),
             ] {
                 assert_eq!(refused.expect("refused").facts()["reason"], "damaged");
             }
@@ -284,7 +284,7 @@ fn a_lost_log_refuses_the_database_and_no_other() {
     fs::remove_file(killed.path().join("databases/db/records.sqlite-wal")).expect("deleted");
     let server = Server::open(killed.path());
     let refused = server
-        .try_query("db", &json!({ "variant": "b" }))
+        .try_query("db", &json!({ "form": "integer" }))
         .expect_err("refused");
     assert_eq!(refused.facts()["reason"], "damaged");
     let progress = server.engine.progress();

@@ -72,7 +72,7 @@ fn filled(seed: u64, count: u64) -> (tempfile::TempDir, Server, Oracle, Vectors,
 fn each_record_once() {
     let (_directory, server, oracle, _, mut random) = filled(20, 6_000);
     for round in 0..36 {
-        let mut request = json!({ "variant": (["a", "b"][round % 2]) });
+        let mut request = json!({ "form": (["uuid", "integer", "both"][round % 3]) });
         let name = SORTS[round % SORTS.len()];
         if !name.is_empty() {
             request["sort"] = sort(name, &mut random);
@@ -97,7 +97,7 @@ fn each_record_once() {
 fn each_record_that_stays_once_while_others_are_written() {
     let (_directory, server, oracle, vectors, mut random) = filled(21, 3_000);
     for name in ["", "size", "mixed", "created_at"] {
-        let mut request = json!({ "variant": "b" });
+        let mut request = json!({ "form": "integer" });
         if !name.is_empty() {
             request["sort"] = sort(name, &mut random);
         }
@@ -128,7 +128,7 @@ fn and_an_invalid_cursor_is_refused() {
     let (_directory, server, ..) = filled(22, 5);
     for cursor in ["", "x", "t", "t1", "t1_", "q1_3", "s!_3", "n_3", "t5|3"] {
         let error = server
-            .try_query("db", &json!({ "variant": "b", "cursor": cursor }))
+            .try_query("db", &json!({ "form": "integer", "cursor": cursor }))
             .expect_err(cursor);
         assert_eq!(error.code(), "invalid_cursor", "{cursor}");
     }
@@ -172,10 +172,10 @@ fn by_texts_of_any_length_with_cursors_of_a_bounded_one() {
         server.upsert("db", &record).expect("written");
     }
     for (round, direction) in ["asc", "desc", "asc", "desc"].into_iter().enumerate() {
-        let variant = ["a", "b"][round / 2];
+        let variant = ["uuid", "integer"][round / 2];
         let request = json!({
-            "variant": variant, "limit": 7, "sort": { "column": "text", "direction": direction } });
-        let whole = json!({ "variant": variant, "limit": 1000, "sort": request["sort"] });
+            "form": variant, "limit": 7, "sort": { "column": "text", "direction": direction } });
+        let whole = json!({ "form": variant, "limit": 1000, "sort": request["sort"] });
         let expected = hits(&server.query("db", &whole));
         let kind = |shown: &Value| match &shown["data"]["text"] {
             Value::Number(_) => 0,
@@ -217,7 +217,7 @@ fn by_texts_of_any_length_with_cursors_of_a_bounded_one() {
                         .delete("db", &json!({ "ids": [id] }))
                         .expect("deleted");
                 } else {
-                    let member = if variant == "a" { "uuid" } else { "id" };
+                    let member = if variant == "uuid" { "uuid" } else { "id" };
                     let data = json!({ "text": "x".repeat(random.below(3_000)) });
                     let record = json!([{ member: id, "data": data, "vector": [1, 1] }]);
                     server.upsert("db", &record).expect("written");

@@ -265,9 +265,9 @@ fn page_after_page_with_none_twice() {
     let mut all = filled(131, 8 * BLOCK);
     all.wait_for(8 * BLOCK);
     for round in 0..3 {
-        let variant = ["a", "b"][round % 2];
+        let variant = ["uuid", "integer"][round % 2];
         let mut request =
-            json!({ "variant": variant, "threshold": 0.3, "limit": 40, "approximate": true });
+            json!({ "form": variant, "threshold": 0.3, "limit": 40, "approximate": true });
         let query = all.vectors.draw(&mut all.random);
         let exact = all.oracle.search(&request, &query);
         let mut found = Vec::new();

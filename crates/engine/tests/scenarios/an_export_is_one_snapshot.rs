@@ -64,8 +64,8 @@ fn an_exported_database_imported_elsewhere_has_equal_pages() {
         "equal, bit for bit"
     );
     for _ in 0..30 {
-        let variant = *random.pick(&["a", "b"]);
-        let request = json!({ "variant": variant, "limit": 200, "threshold": 0 });
+        let variant = *random.pick(&["uuid", "integer"]);
+        let request = json!({ "form": variant, "limit": 200, "threshold": 0 });
         let vector = oracle.records[&(3 * (1 + random.below(6_000) as u64))]
             .vector
             .clone();

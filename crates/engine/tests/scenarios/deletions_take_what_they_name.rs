@@ -47,7 +47,7 @@ fn by_identity_filter_or_time_range() {
             }
         };
         // The oracle's query does not support ids, so the test selects them from the matches of the other members.
-        let mut narrowed = json!({ "variant": "a", "time_range": request["time_range"], "filter": request["filter"] });
+        let mut narrowed = json!({ "form": "uuid", "time_range": request["time_range"], "filter": request["filter"] });
         if request["filter"].is_null() {
             narrowed["filter"] = request["forced_filter"].clone();
         }

@@ -77,7 +77,7 @@ fn whatever_happens_to_them() {
             _ => flip(path, random.next() as usize >> 1),
         }
         let server = Server::open(directory.path());
-        let request = json!({ "threshold": 0.2, "limit": 100, "total": true, "variant": "a" });
+        let request = json!({ "threshold": 0.2, "limit": 100, "total": true, "form": "uuid" });
         server.check("db", &oracle, &request, &vectors.draw(&mut random));
         // A write afterwards, so that the next start must not read the damaged snapshot.
         let id = 1 + random.below(9_500) as u64;

@@ -55,10 +55,10 @@ fn that_is_wrong() {
         (json!({ "threshold": "0.5" }), "invalid_request"),
         (json!({ "limit": 0 }), "invalid_request"),
         (json!({ "limit": -1 }), "invalid_request"),
-        (json!({ "variant": "c" }), "invalid_request"),
+        (json!({ "form": "other" }), "invalid_request"),
         (json!({ "filter": { "rules": [] } }), "invalid_filter"),
         (
-            json!({ "variant": "a", "filter": { "rules": [{ "column": "a", "operator": "is_empty" }] } }),
+            json!({ "form": "uuid", "filter": { "rules": [{ "column": "uuid", "operator": "is_empty" }] } }),
             "invalid_filter",
         ),
         (

@@ -99,7 +99,7 @@ fn random_request(random: &mut Random) -> Value {
     let threshold = [0.0, 0.1, 0.2, 0.5, 0.7, 1.0][random.below(6)];
     let weight = [0.0, 1e-9, 0.1, 0.3, 0.5, 0.9, 1.0][random.below(7)];
     let mut request = json!({
-        "variant": if random.chance(50) { "a" } else { "b" },
+        "form": random.pick(&["uuid", "integer", "both"]),
         "threshold": threshold,
         "limit": random.pick(&[1, 2, 10, 50, 100]),
         "total": random.chance(40),

@@ -97,11 +97,11 @@ fn found(server: &Server) -> BTreeMap<u64, Value> {
     let shown = |variant: &str| {
         let page = server.query(
             "db",
-            &json!({ "variant": variant, "limit": 10_000, "sort": { "column": "none" } }),
+            &json!({ "form": variant, "limit": 10_000, "sort": { "column": "none" } }),
         );
         page["results"].as_array().expect("results").clone()
     };
-    let by_uuid: BTreeMap<u64, Value> = shown("a")
+    let by_uuid: BTreeMap<u64, Value> = shown("uuid")
         .into_iter()
         .map(|record| {
             let uuid = record["id"].as_str().expect("a UUID").to_owned();
@@ -120,7 +120,7 @@ fn found(server: &Server) -> BTreeMap<u64, Value> {
         })
         .collect();
     let ids: Vec<u64> = by_uuid.keys().copied().collect();
-    let mut other: Vec<u64> = shown("b")
+    let mut other: Vec<u64> = shown("integer")
         .iter()
         .map(|record| record["id"].as_u64().expect("an id"))
         .collect();

@@ -65,7 +65,7 @@ fn of_a_search() {
     let (_directory, server, oracle, vectors, mut random) = filled();
     for round in 0..6 {
         let mut request =
-            json!({ "variant": (["a", "b"][round % 2]), "threshold": 0.0, "limit": 100 });
+            json!({ "form": (["uuid", "integer"][round % 2]), "threshold": 0.0, "limit": 100 });
         if round > 3 {
             request["total"] = json!(true);
         }
@@ -79,12 +79,12 @@ fn of_a_search() {
 #[test]
 fn of_a_query() {
     let (_directory, server, oracle, _, _) = filled();
-    for variant in ["a", "b"] {
+    for variant in ["uuid", "integer"] {
         for sort in [
             json!({ "column": "size" }),
             json!({ "time": "synced_at", "direction": "desc" }),
         ] {
-            let request = json!({ "variant": variant, "limit": 100, "sort": sort });
+            let request = json!({ "form": variant, "limit": 100, "sort": sort });
             let found = drain(&request, |request| server.query("db", request));
             assert_same(&found, &oracle.query(&request), &request);
         }

@@ -63,7 +63,7 @@ fn drain(
 fn of_a_search_at_any_limits() {
     let (_directory, server, oracle, vectors, mut random) = filled(10, 5_000);
     for round in 0..12 {
-        let mut request = json!({ "variant": (["a", "b"][round % 2]), "threshold": ([0.0, 0.2, 0.6][round % 3]) });
+        let mut request = json!({ "form": (["uuid", "integer", "both"][round % 3]), "threshold": ([0.0, 0.2, 0.6][round % 3]) });
         if round % 4 > 1 {
             request["filter"] = random_filter(&mut random, 2);
         }
@@ -86,8 +86,7 @@ fn of_a_search_at_any_limits() {
 fn of_a_search_among_many() {
     let (_directory, server, oracle, vectors, mut random) = filled(15, 36_000);
     for round in 0..9 {
-        let mut request =
-            json!({ "variant": (["a", "b"][round % 2]), "threshold": ([0.5, 0.8][round % 2]) });
+        let mut request = json!({ "form": (["uuid", "integer", "both"][round % 3]), "threshold": ([0.5, 0.8][round % 2]) });
         if round % 3 > 0 {
             request["filter"] = random_filter(&mut random, 2);
         }
@@ -102,7 +101,7 @@ fn of_a_search_among_many() {
 #[test]
 fn with_a_total_on_every_page() {
     let (_directory, server, oracle, vectors, mut random) = filled(11, 3_000);
-    let request = json!({ "variant": "b", "threshold": 0.3, "total": true });
+    let request = json!({ "form": "integer", "threshold": 0.3, "total": true });
     let query = vectors.draw(&mut random);
     let expected = oracle.search(&request, &query);
     let count = expected.len();
@@ -116,11 +115,11 @@ fn with_a_total_on_every_page() {
 #[test]
 fn while_others_are_written() {
     let (_directory, server, oracle, vectors, mut random) = filled(12, 4_000);
-    for variant in ["a", "b"] {
-        let request = json!({ "variant": variant, "threshold": 0.0 });
+    for variant in ["uuid", "integer"] {
+        let request = json!({ "form": variant, "threshold": 0.0 });
         let query = vectors.draw(&mut random);
         let id = |known: &Known| {
-            if variant == "a" {
+            if variant == "uuid" {
                 json!(known.uuid)
             } else {
                 json!(known.id)
@@ -178,7 +177,7 @@ fn while_others_are_written() {
 fn after_the_record_of_the_cursor_is_deleted_or_changed() {
     let (_directory, server, mut oracle, vectors, mut random) = filled(13, 1_000);
     for round in 0..20 {
-        let request = json!({ "variant": (["a", "b"][round % 2]), "threshold": 0.0, "limit": 30 });
+        let request = json!({ "form": (["uuid", "integer", "both"][round % 3]), "threshold": 0.0, "limit": 30 });
         let query = vectors.draw(&mut random);
         let first = server.search("db", &request, &query);
         let shown = hits(&first);
@@ -224,7 +223,7 @@ fn and_an_invalid_cursor_is_refused() {
     for cursor in [
         "", "x", "0.5", "0.5_", "1.1_3", "0.5|3", "0.5_3_4", "-0.1_3", "NaN_3",
     ] {
-        let request = json!({ "variant": "b", "cursor": cursor });
+        let request = json!({ "form": "integer", "cursor": cursor });
         let error = server.try_search("db", &request, &query).expect_err(cursor);
         assert_eq!(error.code(), "invalid_cursor", "{cursor}");
     }

@@ -83,7 +83,7 @@ fn that_find_them_and_that_they_show() {
         );
     }
     let members: Vec<&str> = vec!["id", "key", "data", "timestamps"];
-    let page = server.query("db", &json!({ "variant": "a" }));
+    let page = server.query("db", &json!({ "form": "uuid" }));
     let shown = page["results"][0].as_object().expect("a record");
     assert!(
         members.iter().all(|member| shown.contains_key(*member)),
@@ -347,7 +347,7 @@ fn also_when_a_forced_filter_hides_them() {
     let shown = server.record_with(
         "db",
         "key:k",
-        &json!({ "variant": "a", "forced_filter": filter("red") }),
+        &json!({ "form": "uuid", "forced_filter": filter("red") }),
     );
     assert_eq!(shown.expect("there")["key"], "k");
     let feed = |team| {

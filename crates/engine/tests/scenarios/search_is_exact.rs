@@ -28,7 +28,7 @@ fn records(first: u64, count: usize, vectors: &Vectors, random: &mut Random) -> 
 fn random_request(random: &mut Random) -> Value {
     let threshold = [0.0, 0.1, 0.2, 0.5, 0.7, 0.9, 1.0][random.below(7)];
     let mut request = json!({
-        "variant": if random.chance(50) { "a" } else { "b" },
+        "form": random.pick(&["uuid", "integer", "both"]),
         "threshold": threshold,
         "limit": random.pick(&[1, 2, 10, 50, 100]),
         "total": random.chance(40),
@@ -304,7 +304,7 @@ fn where_the_first_blocks_mislead() {
     }
     let query = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     for limit in [20, 47, 50, 60, 100] {
-        let request = json!({ "variant": "b", "threshold": 0.1, "limit": limit });
+        let request = json!({ "form": "integer", "threshold": 0.1, "limit": limit });
         server.check("db", &oracle, &request, &query);
     }
 }
@@ -343,7 +343,7 @@ fn for_repeated_filters() {
                 oracle.records.remove(id);
             }
             server
-                .delete("db", &json!({ "variant": "b", "ids": deleted }))
+                .delete("db", &json!({ "form": "integer", "ids": deleted }))
                 .expect("deleted");
         }
     }
@@ -363,7 +363,7 @@ fn on_a_page_by_a_cursor_that_no_cache_knows() {
     server.put_known("db", &mut oracle, made);
     for round in 0..6 {
         let query = random_query(&oracle, &vectors, &mut random);
-        let mut request = json!({ "variant": "b", "threshold": 0.0 });
+        let mut request = json!({ "form": "integer", "threshold": 0.0 });
         if round % 3 == 2 {
             request["filter"] = random_filter(&mut random, 2);
         }

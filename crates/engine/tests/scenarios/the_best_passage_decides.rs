@@ -97,7 +97,7 @@ fn check(server: &Server, oracle: &Oracle, random: &mut Random, rounds: usize) {
     let lexical = server.describe("db")["lexical"] == true;
     for _ in 0..rounds {
         let mut request = json!({
-            "variant": if random.chance(50) { "a" } else { "b" },
+            "form": random.pick(&["uuid", "integer", "both"]),
             "threshold": random.pick(&[0.0, 0.2, 0.5, 0.8, 0.95, 1.0]),
             "limit": random.pick(&[1, 2, 10, 50, 100]),
             "total": random.chance(30),

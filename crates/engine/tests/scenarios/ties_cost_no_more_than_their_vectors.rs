@@ -50,7 +50,7 @@ fn query(oracle: &Oracle, vectors: &Vectors, random: &mut Random) -> Vec<f32> {
 /// Compares pages, totals and facets with the oracle.
 fn check(server: &Server, oracle: &Oracle, vectors: &Vectors, random: &mut Random) {
     let mut request = json!({
-        "variant": random.pick(&["a", "b"]),
+        "form": random.pick(&["uuid", "integer"]),
         "threshold": random.pick(&[0.0, 0.2, 0.7, 1.0]),
         "limit": random.pick(&[1, 10, 50, 100]),
         "total": random.chance(50),
@@ -131,7 +131,7 @@ fn and_every_page_total_and_facet_is_right() {
             oracle.records.remove(id);
         });
         server
-            .delete("db", &json!({ "variant": "b", "ids": deleted }))
+            .delete("db", &json!({ "form": "integer", "ids": deleted }))
             .expect("deleted");
     }
     server.close();
@@ -186,7 +186,7 @@ fn and_codes_along_an_axis_decide_between_near_ties() {
     });
     server.put_known("db", &mut oracle, close.collect());
     let query = near(&centre, 0.1, &mut random);
-    let request = json!({ "variant": "b", "threshold": 0 });
+    let request = json!({ "form": "integer", "threshold": 0 });
     let start = Instant::now();
     loop {
         server.check("db", &oracle, &request, &query);
@@ -208,7 +208,7 @@ fn and_codes_along_an_axis_decide_between_near_ties() {
     let opposite: Vec<f32> = query.iter().map(|part| -part).collect();
     for query in [&opposite, &near(&centre, 2.0, &mut random)] {
         for total in [false, true] {
-            let request = json!({ "variant": "a", "threshold": 0, "total": total });
+            let request = json!({ "form": "uuid", "threshold": 0, "total": total });
             server.check("db", &oracle, &request, query);
         }
     }

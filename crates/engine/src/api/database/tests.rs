@@ -51,7 +51,7 @@ fn put(engine: &Arc<Engine>, ids: std::ops::Range<u64>, data: &Value) -> Result<
 }
 
 fn read(engine: &Arc<Engine>, id: u64) -> Result<Value, Error> {
-    let request = json!({ "variant": "b" }).to_string();
+    let request = json!({ "form": "integer" }).to_string();
     let record = wait(|done| engine.record("db", id.to_string(), request, done))?;
     Ok(serde_json::from_slice(&record).expect("JSON"))
 }
@@ -287,7 +287,7 @@ fn a_writer_with_nothing_to_publish_waits_for_no_reader() {
     let reading = database.published().read();
     // The second call is answered after all that the writer does because of the first.
     for _ in 0..2 {
-        let request = json!({ "variant": "b", "ids": [7] }).to_string();
+        let request = json!({ "form": "integer", "ids": [7] }).to_string();
         let outcome = call(|done| engine.delete("db", &request, StopFlag::default(), done));
         let deleted = outcome.recv_timeout(Duration::from_secs(60));
         let deleted = deleted.expect("the writer does not wait for the reader");

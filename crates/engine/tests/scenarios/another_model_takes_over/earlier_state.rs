@@ -195,7 +195,7 @@ fn without_records_whose_deletion_the_feed_forgot_before_it_went_on() {
 
 /// The ids of all records, from a query.
 fn contents_kept(server: &Server) -> Vec<u64> {
-    let query = json!({ "limit": 10_000, "variant": "b", "sort": { "column": "n" } });
+    let query = json!({ "limit": 10_000, "form": "integer", "sort": { "column": "n" } });
     let page = server.query("db", &query);
     let ids = page["results"].as_array().expect("results").iter();
     ids.map(|record| record["id"].as_u64().expect("an id"))

@@ -85,8 +85,8 @@ fn finish(server: &Server) {
 
 /// What a switch must not change: the records with their times, the feed, and the time of creation.
 fn contents(server: &Server) -> (Value, Value, Value) {
-    let records = ["a", "b"].map(|variant| {
-        let query = json!({ "limit": 10_000, "variant": variant });
+    let records = ["uuid", "integer"].map(|variant| {
+        let query = json!({ "limit": 10_000, "form": variant });
         server.query("db", &query)["results"]
             .as_array()
             .expect("results")

@@ -95,15 +95,18 @@ impl Known {
     /// The record as a page shows it.
     fn shown(&self, variant: &str, score: Option<u32>) -> Value {
         let names = match variant {
-            "a" => ["created_at", "changed_at", "synced_at"],
+            "uuid" | "both" => ["created_at", "changed_at", "synced_at"],
             _ => ["first_seen_time", "last_changed_time", "last_seen_time"],
         };
-        let id = if variant == "a" {
+        let id = if variant == "uuid" {
             json!(self.uuid)
         } else {
             json!(self.id)
         };
         let mut shown = json!({ "id": id, "data": self.data });
+        if variant == "both" {
+            shown["uuid"] = json!(self.uuid);
+        }
         if let Some(key) = &self.key {
             shown["key"] = json!(key);
         }
@@ -124,7 +127,7 @@ impl Known {
     }
 
     fn key(&self, variant: &str) -> (&str, u64) {
-        if variant == "a" {
+        if variant == "uuid" {
             (&self.uuid, 0)
         } else {
             ("", self.id)
@@ -211,7 +214,7 @@ impl Oracle {
 
     /// All matches of a search, in order.
     pub(crate) fn ranking(&self, request: &Value, vector: &[f32]) -> Ranking<'_> {
-        let variant = request["variant"].as_str().unwrap_or("b").to_owned();
+        let variant = request["form"].as_str().unwrap_or("integer").to_owned();
         let threshold = request["threshold"].as_f64().unwrap_or(0.2);
         let query = unit(vector);
         let blended = blend(&request["lexical"]);
@@ -238,7 +241,7 @@ impl Oracle {
 
     /// All matches of a query, in order, as pages show them.
     pub(crate) fn query(&self, request: &Value) -> Vec<Value> {
-        let variant = request["variant"].as_str().unwrap_or("b");
+        let variant = request["form"].as_str().unwrap_or("integer");
         let mut found: Vec<&Known> = self
             .records
             .values()

@@ -157,7 +157,13 @@ impl Server {
         data: &Value,
     ) -> Result<Prepared, Error> {
         let body = json!({ "data": data }).to_string().into_bytes();
-        Pending::of(|done| self.engine.prepare_patch(id, record.into(), body, done)).wait()
+        let is_integer = record.parse::<u64>().is_ok();
+        let form = if is_integer { "integer" } else { "uuid" }.to_owned();
+        Pending::of(|done| {
+            self.engine
+                .prepare_patch(id, record.into(), form, body, done)
+        })
+        .wait()
     }
 
     pub(crate) fn commit(&self, id: &str, prepared: Prepared) -> Pending<Committed> {

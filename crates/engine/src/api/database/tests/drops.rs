@@ -14,7 +14,7 @@ fn a_call_that_a_drop_overtakes_says_that_there_is_no_such_database() {
     // A call that began before the drop still has the database.
     let database = engine.database("db").expect("it is there");
     let refused = || {
-        let request = json!({ "variant": "b" }).to_string();
+        let request = json!({ "form": "integer" }).to_string();
         let changes = Changes::parse(&request, &engine.limits).expect("a request");
         let read = changes.run(&database, &StopFlag::default());
         let checked = database.reader.begin_check(0).map(|_| ());

@@ -68,33 +68,26 @@ describe.each(['library', 'client'])('%s', (side) => {
   const idsOf = async (where: Parameters<Database<Fact>['query']>[0]) =>
     (await database().query({ ...where, sort: { column: 'text' } })).results.map(({ id }) => id).sort();
 
-  test('a search for a text gives the page of the full form', async () => {
-    const short = await database().search('a tall tower', {
-      where: and(greaterThan('height', 100), equals('country', 'Japan')),
+  test('the options reach the search', async () => {
+    const { results, total, facets, pagination } = await database().search('a tall tower', {
+      filter: and(greaterThan('height', 100), equals('country', 'Japan')),
       threshold: 0.1,
       limit: 1,
       timeRange: { start_time: '2020-01-01' },
       total: true,
       facets: [{ column: 'country' }],
     });
-    const long = await database().search({
-      search: { text: 'a tall tower', threshold: 0.1 },
-      filter: {
-        rules: [
-          { column: 'height', operator: 'greater_than', value: 100 },
-          { column: 'country', operator: 'equals', value: 'Japan' },
-        ],
-      },
-      time_range: { start_time: '2020-01-01' },
-      pagination: { limit: 1 },
-      total: true,
-      facets: [{ column: 'country' }],
+    expect(results.map(({ data }) => data.country)).toEqual(['Japan']);
+    expect({ total, facets, pagination }).toMatchObject({
+      total: { value: 1 },
+      facets: [{ column: 'country', values: [{ value: 'Japan', count: 1 }] }],
+      pagination: { limit: 1, has_more: false },
     });
-    expect(short).toEqual(long);
-    expect(short.results.map(({ data }) => data.country)).toEqual(['Japan']);
+    const timeRange = { end_time: '2020-01-01' };
+    expect((await database().search('a tall tower', { timeRange, threshold: 0 })).results).toEqual([]);
   });
 
-  test('all matches come page after page, with either kind of id', async () => {
+  test('all matches come page after page, with both ids', async () => {
     const ids: number[] = [];
     for await (const { id } of database().searchAll('tower', { limit: 1, threshold: 0 })) ids.push(id);
     expect(ids.sort()).toEqual([1, 2, 3, 4]);
@@ -102,9 +95,11 @@ describe.each(['library', 'client'])('%s', (side) => {
     const rest = await database().search('tower', { threshold: 0, cursor: pagination.next_cursor });
     expect(rest.results).toHaveLength(2);
     const nested = or(equals('country', 'France'), { rules: [isEmpty('country'), isNotEmpty('height')] });
-    const uuids = await database().search('tower', { where: nested, threshold: 0, variant: 'uuid' });
-    expect(uuids.results.map(({ data }) => data.height).sort()).toEqual([10, 330]);
-    for (const { id, timestamps } of uuids.results) expect(`${id} ${timestamps.synced_at}`).toMatch(/-.* 20/);
+    const found = await database().search('tower', { filter: nested, threshold: 0 });
+    expect(found.results.map(({ data }) => data.height).sort()).toEqual([10, 330]);
+    for (const { id, uuid, timestamps } of found.results) {
+      expect(`${id} ${uuid} ${timestamps.synced_at}`).toMatch(/^[1-4] .*-.* 20/);
+    }
   });
 
   test('each helper makes the rule of its operator', async () => {
@@ -131,16 +126,16 @@ describe.each(['library', 'client'])('%s', (side) => {
     [{ threshold: '1' }, 'threshold: is string, must be of type number', '/threshold'],
     [{ total: 1 }, 'total: is number, must be of type boolean', '/total'],
     [{ onProgress: () => undefined }, 'onProgress: is not a known member', '/onProgress'],
-    [{ where: { column: 'a', operator: 'lik', value: 1 } }, 'where.operator: ', '/where/operator'],
+    [{ filter: { column: 'a', operator: 'lik', value: 1 } }, 'filter.operator: ', '/filter/operator'],
     [
-      { where: { rules: [{ column: 'a', operator: 'is_empty', value: 1 }] } },
-      'where.rules.0.value: ',
-      '/where/rules/0/value',
+      { filter: { rules: [{ column: 'a', operator: 'is_empty', value: 1 }] } },
+      'filter.rules.0.value: ',
+      '/filter/rules/0/value',
     ],
     [
-      { where: { condition: 'AND', column: 'a', operator: 'equals', value: 1 } },
-      'where.condition: is not a known member',
-      '/where/condition',
+      { filter: { condition: 'AND', column: 'a', operator: 'equals', value: 1 } },
+      'filter.condition: is not a known member',
+      '/filter/condition',
     ],
     [{ timeRange: { start: '2020-01-01' } }, 'timeRange.start: ', '/timeRange/start'],
     [{ facets: [{ column: 'a', limit: 0 }] }, 'facets.0.limit: ', '/facets/0/limit'],
@@ -174,13 +169,13 @@ describe.each(['library', 'client'])('%s', (side) => {
       () => one.upsert([{ data: { text: 'a' } }], { signal }),
       () => last(() => one.upsertLines(['{"data":{}}\n'], { signal })),
       () => one.search('a', { signal }),
-      () => one.search({ search: { text: 'a' } }, { signal }),
+      () => one.search('a', { signal }),
       () => last(() => one.searchAll('a', { signal })),
-      () => one.query({}, { signal }),
-      () => last(() => one.queryAll({}, { signal })),
+      () => one.query({ signal }),
+      () => last(() => one.queryAll({ signal })),
       () => one.get(1, { signal }),
       () => one.patch(1, { height: 1 }, { signal }),
-      () => one.delete({ ids: [1] }, { signal }),
+      () => one.delete({ ids: [1], signal }),
       () => one.changes({}, { signal }),
       () => last(() => one.follow({}, { signal })),
       () => one.reembed('all-MiniLM-L6-v2', { signal }),

@@ -1,0 +1,46 @@
+import type {
+  BatchResult,
+  Changes,
+  DatabaseDescription,
+  LineEvent,
+  MapRequest,
+  NewRecord,
+  QueryRequest,
+  Reembedding,
+  SearchRequest,
+} from '../schema/public-types.js';
+import type { CallOptions, ChangesRequest, UpsertOptions } from './options.js';
+import type { CheckedRequest } from './request-values.js';
+
+/** The requests that are answered with records. */
+export interface PageRequests {
+  search: SearchRequest;
+  query: QueryRequest;
+  map: MapRequest;
+}
+
+/** The calls on one database that `Database` consists of: in this process, or over HTTP. */
+export interface DatabasePort {
+  describe(options: CallOptions): Promise<DatabaseDescription>;
+  drop(options: CallOptions): Promise<void>;
+  upsert(records: Iterable<NewRecord>, options: UpsertOptions): Promise<BatchResult>;
+  upsertLines(chunks: AsyncIterable<Uint8Array>, options: CallOptions): AsyncIterable<LineEvent>;
+  exportLines(
+    request: CheckedRequest<object>,
+    vectors: boolean,
+    options: CallOptions,
+  ): AsyncIterable<Uint8Array>;
+  /** Returns the parsed response. */
+  page<Kind extends keyof PageRequests>(
+    kind: Kind,
+    request: CheckedRequest<PageRequests[Kind]>,
+    options: CallOptions,
+  ): Promise<unknown>;
+  record(id: number | string, options: CallOptions): Promise<unknown>;
+  patch(id: number | string, patch: { data: unknown }, options: CallOptions): Promise<unknown>;
+  delete(request: CheckedRequest<object>, options: CallOptions): Promise<{ deleted: number }>;
+  changes(request: ChangesRequest, options: CallOptions): Promise<Changes>;
+  startReembedding(model: string): Promise<Reembedding>;
+  reembedding(options: CallOptions): Promise<Reembedding>;
+  cancelReembedding(options: CallOptions): Promise<void>;
+}

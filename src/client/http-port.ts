@@ -1,0 +1,119 @@
+import { v7 } from 'uuid';
+import type { DatabasePort, PageRequests } from '../api/database-port.js';
+import type { CallOptions, ChangesRequest, UpsertOptions } from '../api/index.js';
+import type { CheckedRequest } from '../api/request-values.js';
+import { upsertInBatches } from '../api/upsert-in-batches.js';
+import type {
+  BatchResult,
+  Changes,
+  DatabaseDescription,
+  LineEvent,
+  NewRecord,
+  Reembedding,
+} from '../schema/public-types.js';
+import { readChanges } from './read-changes.js';
+import { SHAPES } from './response-shapes.js';
+import { jsonOf, type Transport } from './transport.js';
+
+/** The calls on one database of a service. */
+export class HttpPort implements DatabasePort {
+  readonly #transport: Transport;
+  readonly #path: string;
+
+  constructor(transport: Transport, path: string) {
+    this.#transport = transport;
+    this.#path = path;
+  }
+
+  describe(options: CallOptions): Promise<DatabaseDescription> {
+    return this.#transport.json('GET', this.#path, SHAPES.database, undefined, options);
+  }
+
+  drop(options: CallOptions): Promise<void> {
+    return this.#transport.delete(this.#path, options);
+  }
+
+  /**
+   * A record without `id`, `uuid` and `key` gets a version 7 UUID before it is sent, so that a batch that is sent again
+   * after a lost response is not stored twice.
+   */
+  upsert(records: Iterable<NewRecord>, options: UpsertOptions): Promise<BatchResult> {
+    return this.#transport.run((send) =>
+      upsertInBatches(
+        this.#transport.untilClosing(records),
+        options,
+        { vectorsApart: false, complete: withIdentity },
+        ({ json }, signal) =>
+          send('POST', `${this.#path}/records`, SHAPES.batch, new TextDecoder().decode(json), { signal }),
+      ),
+    );
+  }
+
+  /** The lines are sent once: a stream cannot be repeated after a lost connection. */
+  upsertLines(chunks: AsyncIterable<Uint8Array>, options: CallOptions): AsyncIterable<LineEvent> {
+    return this.#transport.lines(`${this.#path}/records`, chunks, options);
+  }
+
+  exportLines(
+    { request }: CheckedRequest<{ filter?: unknown }>,
+    vectors: boolean,
+    options: CallOptions,
+  ): AsyncIterable<Uint8Array> {
+    const filter = jsonOf(request.filter);
+    const query = new URLSearchParams({
+      ...(vectors && { vectors: 'true' }),
+      ...(filter !== undefined && { filter }),
+    });
+    return this.#transport.bytes('GET', `${this.#path}/export?${query}`, options);
+  }
+
+  page<Kind extends keyof PageRequests>(
+    kind: Kind,
+    { request }: CheckedRequest<PageRequests[Kind]>,
+    options: CallOptions,
+  ): Promise<unknown> {
+    return this.#transport.json('POST', `${this.#path}/${kind}`, SHAPES[kind], request, options);
+  }
+
+  record(id: number | string, options: CallOptions): Promise<unknown> {
+    return this.#transport.json('GET', this.#recordPath(id), SHAPES.record, undefined, options);
+  }
+
+  patch(id: number | string, patch: { data: unknown }, options: CallOptions): Promise<unknown> {
+    return this.#transport.json('PATCH', this.#recordPath(id), SHAPES.record, patch, options);
+  }
+
+  /** The request is sent again after a lost response: records that the first request deleted are then not counted. */
+  delete({ request }: CheckedRequest<object>, options: CallOptions): Promise<{ deleted: number }> {
+    return this.#transport.json('POST', `${this.#path}/records/delete`, SHAPES.deletion, request, options);
+  }
+
+  changes(request: ChangesRequest, options: CallOptions): Promise<Changes> {
+    return readChanges(this.#transport, this.#path, request, options);
+  }
+
+  startReembedding(model: string): Promise<Reembedding> {
+    return this.#transport.json('POST', this.#reembeddingPath, SHAPES.reembedding, { model });
+  }
+
+  reembedding(options: CallOptions): Promise<Reembedding> {
+    return this.#transport.json('GET', this.#reembeddingPath, SHAPES.reembedding, undefined, options);
+  }
+
+  cancelReembedding(options: CallOptions): Promise<void> {
+    return this.#transport.delete(this.#reembeddingPath, options);
+  }
+
+  get #reembeddingPath(): string {
+    return `${this.#path}/reembedding`;
+  }
+
+  #recordPath(id: number | string): string {
+    return `${this.#path}/records/${encodeURIComponent(id)}`;
+  }
+}
+
+function withIdentity(record: NewRecord): NewRecord {
+  const isIdentified = [record.id, record.uuid, record.key].some((identity) => identity !== undefined);
+  return isIdentified ? record : { ...record, uuid: v7() };
+}
