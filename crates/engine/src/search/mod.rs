@@ -22,6 +22,7 @@ mod explain;
 mod external;
 mod floor_estimate;
 mod graph_search;
+mod lexical_pace;
 mod lexical_signal;
 mod listing;
 mod map;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::approximate::Approximation;
 use crate::record::{Hit, Position, RecordRow};
 use crate::search::caches::{CountCache, PageCache};
+use crate::search::lexical_pace::LexicalPace;
 use crate::snapshot::{FilterCache, PublishedCell};
 
 /// The published snapshot of a database, its approximate index, and the caches of its searches.
@@ -18,6 +19,7 @@ pub(crate) struct Searchable {
     pub(crate) listed: PageCache<[u8; 16], RecordRow>,
     pub(crate) counts: CountCache,
     pub(crate) filters: FilterCache,
+    pub(crate) lexical_pace: LexicalPace,
 }
 
 impl Searchable {
@@ -34,6 +36,7 @@ impl Searchable {
             listed: PageCache::default(),
             counts: CountCache::default(),
             filters: FilterCache::default(),
+            lexical_pace: LexicalPace::default(),
         }
     }
 

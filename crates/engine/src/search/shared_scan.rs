@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::time::Instant;
 
 use crate::search::block_scan::{Scratch, scan_block, scan_first_blocks};
 use crate::search::floor_estimate::FIRST_BLOCKS;
@@ -58,11 +59,18 @@ impl SharedScan {
         let searches: Vec<&RunningSearch> = self.searches.iter().map(Arc::as_ref).collect();
         let blocks = &searches[0].snapshot().blocks;
         let (first, others) = self.order.split_at(self.first);
+        let begin = Instant::now();
         if part == 0 {
             let first: Vec<&Block> = first.iter().map(|&at| &blocks[at]).collect();
             scan_first_blocks(&first, &searches, scratch);
         } else {
             scan_block(&blocks[others[part - 1]], &searches, scratch);
+        }
+        let with_words = searches.iter().filter(|search| search.has_words()).count();
+        if with_words > 0 {
+            let blocks = if part == 0 { first.len() } else { 1 };
+            let pace = &searches[0].database.lexical_pace;
+            pace.observe(begin.elapsed(), with_words, blocks);
         }
     }
 

@@ -56,6 +56,11 @@ impl RunningSearch {
         &self.scope.snapshot
     }
 
+    /// Whether the scores have a lexical part.
+    pub(crate) fn has_words(&self) -> bool {
+        self.lexical.is_some()
+    }
+
     /// Whether the hits are known without a scan.
     pub(crate) fn is_cached(&self) -> bool {
         self.cached.hits.is_some()

@@ -204,8 +204,14 @@ fn may_join(search: &RunningSearch, batch: &[Arc<RunningSearch>]) -> bool {
     let counting = batch.iter().filter(|other| other.holds_many_counts());
     let is_full =
         batch.len() >= MAX_BATCH || search.holds_many_counts() && counting.count() >= MAX_COUNTING;
-    let has_words = first.scope.has_many_words || search.scope.has_many_words;
-    !is_full && !has_words && Arc::ptr_eq(first.snapshot(), search.snapshot())
+    let has_many_words = first.scope.has_many_words || search.scope.has_many_words;
+    let with_words = batch.iter().filter(|other| other.has_words()).count();
+    let waits_for_words =
+        search.has_words() && with_words >= search.database.lexical_pace.searches_of_a_scan();
+    !is_full
+        && !has_many_words
+        && !waits_for_words
+        && Arc::ptr_eq(first.snapshot(), search.snapshot())
 }
 
 #[cfg(test)]
