@@ -70,7 +70,7 @@ export const PROBLEM_CODES = {
   invalid_uuid: 'The value is not a UUID with hyphens',
   invalid_key: 'The key is empty or longer than 512 bytes',
   invalid_time: 'The time is neither ISO 8601 with Z or an offset nor a date',
-  mixed_time_names: 'The times of a record have names of both variants',
+  mixed_time_names: 'The times of a record have names of two kinds',
   too_many_records: 'The batch has more records than allowed',
   too_many_columns: 'The record has a new column, but the database has the maximum number of columns',
   too_many_passages: 'The text of the record is split into more passages than allowed',

@@ -1,7 +1,7 @@
 import { isCode } from '../errors.js';
 import { checkOptions } from '../schema/options.js';
 import type { Change } from '../schema/public-types.js';
-import type { Database } from './database.js';
+import type { DatabasePort } from './database-port.js';
 import type { CallOptions, FollowRequest } from './options.js';
 
 /** The maximum number of changes that one call returns. */
@@ -11,7 +11,7 @@ const MIN_WAIT_MS = 1_000;
 
 /** Yields the changes of a database from a position on, and waits for further ones. */
 export async function* follow(
-  database: Pick<Database, 'changes'>,
+  database: Pick<DatabasePort, 'changes'>,
   request: FollowRequest = {},
   options: CallOptions = {},
 ): AsyncGenerator<Change, never, undefined> {

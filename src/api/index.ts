@@ -24,26 +24,42 @@ export type {
   TextColumn,
   Vector,
 } from '../schema/public-types.js';
-export type * from '../schema/types/filter.js';
+export type { Filter, FilterGroup, FilterRule } from '../schema/types/filter.js';
 export type {
-  ColumnSort,
   DatabaseSettings,
   Embed,
   EmbeddedPassage,
   Facet,
-  HistogramFacet,
   NewRecord,
   NewTimestamps,
   Sort,
-  TimeFacet,
   TimeRange,
-  TimeRangeFrom,
-  TimeRangeUntil,
-  TimeSort,
-  ValuesFacet,
 } from '../schema/types/requests.js';
-export type * from '../schema/types/responses.js';
-export { Database, type DataToWrite, type RecordSource, type SearchResult } from './database.js';
+export type {
+  BatchResult,
+  Change,
+  Changes,
+  ColumnDescription,
+  DatabaseDescription,
+  DoctorCheck,
+  DoctorProblem,
+  FacetCounts,
+  LineFailure,
+  LineProblem,
+  LineProgress,
+  LineSummary,
+  MapPoint,
+  Page,
+  PagePosition,
+  Passage,
+  Points,
+  Reembedding,
+  StoredRecord,
+  Timestamps,
+  Total,
+  WrittenRecord,
+} from '../schema/types/responses.js';
+export type { Database, DataToWrite, RecordSource, SearchResult } from './database.js';
 export type { Databases } from './databases.js';
 export * from './filters.js';
 export type { LineChunks } from './line-chunks.js';

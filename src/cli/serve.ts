@@ -38,7 +38,7 @@ async function serve(flags: Record<string, unknown>): Promise<void> {
   else console.log(`every operation is described at ${running.url}/docs`);
 }
 
-/** Returns a request for each variant to paste into a shell. The key is not shown, and not kept in the history. */
+/** Returns requests to paste into a shell. The key is not shown, and not kept in the history. */
 function requests({ url, admin }: Running, { adminKey, page }: Config): string {
   const file = path.relative(process.cwd(), admin.file);
   const key =

@@ -7,6 +7,7 @@ export type {
   KeyDescription,
   KeyRequest,
   NewRecord,
+  WebhookDelivery,
   WebhookDescription,
   WebhookRequest,
 } from '../schema/public-types.js';

@@ -1,4 +1,5 @@
-import { type CallOptions, Database } from '../api/index.js';
+import { Database } from '../api/database.js';
+import type { CallOptions } from '../api/index.js';
 import { checkedRequest } from '../api/request-values.js';
 import { checkOptions } from '../schema/options.js';
 import type {

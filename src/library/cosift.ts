@@ -3,7 +3,8 @@
 import { closing } from '../api/closing.js';
 import { copied } from '../api/copied.js';
 import { countingBytes } from '../api/counting-bytes.js';
-import { type BackupOptions, type CallOptions, Database, type Databases } from '../api/index.js';
+import { Database } from '../api/database.js';
+import type { BackupOptions, CallOptions, Databases } from '../api/index.js';
 import { checkedRequest } from '../api/request-values.js';
 import { unlessAborted, untilAborted } from '../async/until-aborted.js';
 import {

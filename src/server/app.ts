@@ -94,6 +94,9 @@ const PAGE_FILE: Operation = {
   success: [],
 };
 
+/** The paths that tell whether the service is alive and ready. */
+const PROBES = new Set(['/livez', '/readyz']);
+
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
 /** Builds the HTTP interface of `backend`. It does not listen yet. Closing it leaves the backend open. */
@@ -175,7 +178,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     // In this hook, because the body of a request to an unknown path must not be read.
     if (!hasRoute) answerWithoutRoute(request, reply, isPreflight);
     // Probes are answered before the requests that arrived with them.
-    else if (request.operation?.open) done();
+    else if (PROBES.has(request.operation?.path ?? '')) done();
     else start(done);
   });
   const { maxConnections = MAX_CONNECTIONS } = options;

@@ -38,7 +38,7 @@ const SEARCHES: Json[] = [
 /** Valid requests with every member. */
 const REQUESTS: Partial<Record<ServiceComponent, Json[]>> = {
   SearchRequestA: SEARCHES,
-  SearchRequest: SEARCHES,
+  SearchRequestB: SEARCHES,
   QueryRequestA: [{ ...LISTING, sort: { column: 'a', direction: 'asc' } }, { sort: { time: 'created_at' } }],
   QueryRequestB: [{ ...LISTING, sort: { column: 'a' } }, { sort: { time: 'last_seen_time' } }],
   DeleteRequest: [

@@ -7,7 +7,7 @@ export interface Caller {
   readonly actions: ReadonlySet<Action>;
   /** undefined: all databases. */
   readonly databases: ReadonlySet<string> | undefined;
-  /** Every group of the filter has a `condition`, so both variants accept it. */
+  /** Every group of the filter has a `condition`, so it may be forced on every request. */
   readonly filter: FilterGroup | undefined;
   /** Milliseconds since 1970; infinite for a key that does not expire. */
   readonly expiresAt: number;

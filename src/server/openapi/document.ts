@@ -1,6 +1,7 @@
 import { DATABASE_ID, LIMITS, type Limits, shortId, textId } from '../../schema/index.js';
 import type { Operation } from '../operations/operation.js';
 import { OPERATIONS, type OperationId } from '../operations/table.js';
+import { ABOUT_VARIANTS } from '../variants/variants.js';
 import { publishedSchemas } from './published-schemas.js';
 import { reference } from './reference.js';
 import { responsesOf } from './responses.js';
@@ -64,7 +65,8 @@ export function openApiDocument(limits: Limits = LIMITS): OpenApiDocument {
       version: '1',
       description:
         'Exact semantic search over the records of databases, with filters, time ranges and cursors. ' +
-        'Both variants serve the same records. Every path that takes `GET` takes `HEAD`, and `OPTIONS` tells the methods ' +
+        `${ABOUT_VARIANTS} ` +
+        'Every path that takes `GET` takes `HEAD`, and `OPTIONS` tells the methods ' +
         'of a path. Responses from 1 kB on are compressed for clients that accept `br` or `gzip`. A query parameter that ' +
         'an operation does not have is refused.',
     },

@@ -35,7 +35,7 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
     async readRecord(request, reply) {
       const rid = recordIdOf(request);
       const id = databaseOf(request);
-      const { form, type } = negotiateById(request, reply, rid);
+      const { form, type } = negotiateById(request, rid);
       const record = await withTimeout(request, timeouts.responseMs, () =>
         backend.record(id, String(rid), form, scopeOf(request)),
       );
@@ -51,7 +51,7 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
       const patch = request.body;
       const id = databaseOf(request);
       const { path: caller, actions } = callerOf(request);
-      const { form, type } = negotiateById(request, reply, rid);
+      const { form, type } = negotiateById(request, rid);
       const record = await withAbortAndTimeout(request, reply, timeouts.writeMs, ({ signal }) =>
         backend.patchRecord(id, String(rid), form, patch, {
           signal,

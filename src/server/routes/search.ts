@@ -51,7 +51,7 @@ export function searchHandlers({ backend, limits, timeouts, metrics, inFlight }:
     ) =>
     (variant: Variant): Handler =>
     async (request, reply) => {
-      const dialect = negotiate(request, reply, variant);
+      const dialect = negotiate(request, variant);
       type Checked = ReturnType<(typeof checkBody)[Kind]>;
       const checked = checkBody[kind](dialect, request.body, limits) as Checked;
       const id = databaseOf(request);

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { RecordForm } from '../../backend/index.js';
 import {
   checkMapRequest,
@@ -10,11 +10,13 @@ import {
   type SearchRequest,
 } from '../../schema/index.js';
 import { JSON_TYPE } from '../http/send-json.js';
-import { addVary } from '../http/vary.js';
 import { checkServiceSchema, type ServiceComponent } from './schemas.js';
 
 /** The media type of records with both ids and one set of names, which the client asks for. */
 export const RECORD_TYPE = 'application/vnd.cosift+json';
+
+/** What the description of the interface says. */
+export const ABOUT_VARIANTS = 'Both variants serve the same records.';
 
 /** What an operation on one record says of its response. */
 export const SHOWN_BY_ID =
@@ -61,9 +63,9 @@ export const VARIANT_B: Variant = {
   description:
     'Ids are integers; `filter.condition` is `AND` when absent; `time_range` applies to `last_seen_time`.',
   components: {
-    search: 'SearchRequest',
+    search: 'SearchRequestB',
     query: 'QueryRequestB',
-    map: 'MapRequest',
+    map: 'MapRequestB',
     page: 'PageB',
     points: 'PointsB',
   },
@@ -82,19 +84,17 @@ const BOTH_IDS: Dialect = {
   },
 };
 
-/** Returns the dialect of a request: that of its path, or both ids. Sets `vary`. */
+/** Returns the dialect of a request: that of its path, or both ids. No cache stores the response. */
 export function negotiate<Shown extends Pick<Dialect, 'form' | 'type'>>(
   request: FastifyRequest,
-  reply: FastifyReply,
   ofPath: Shown,
 ): Shown | Dialect {
-  addVary(reply, 'accept');
   return request.headers.accept?.includes(RECORD_TYPE) ? BOTH_IDS : ofPath;
 }
 
 /** Like {@link negotiate}, for a record that was asked for by this id: an integer, a UUID, or a key. */
-export function negotiateById(request: FastifyRequest, reply: FastifyReply, id: number | string) {
-  return negotiate(request, reply, { form: formOfId(id), type: JSON_TYPE });
+export function negotiateById(request: FastifyRequest, id: number | string) {
+  return negotiate(request, { form: formOfId(id), type: JSON_TYPE });
 }
 
 /** The form of a record that was asked for by this id. */
