@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeInput } from '../../src/cli/import/report.js';
-import { Input } from '../../src/readers/input.js';
+import { openInput } from '../../src/readers/open-input.js';
 import { openSource } from '../../src/readers/source.js';
 
 /** How DuckDB reads a file: a line of `duckdb-counts.py`. */
@@ -30,7 +30,7 @@ async function readFile(file: string): Promise<Found> {
   const found: Found = { records: 0, bad: [], report: [] };
   try {
     const source = await openSource(file, new AbortController().signal);
-    const input = await Input.open(source, {}, () => undefined);
+    const input = await openInput(source, {}, () => undefined);
     for await (const rows of input.records(({ line }, reason) => found.bad.push(`line ${line}: ${reason}`))) {
       found.records += rows.length;
     }

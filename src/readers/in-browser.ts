@@ -5,9 +5,10 @@ import type { ColumnType, TypeHint } from './column-types.js';
 import { type CsvLayout, detectLayout, linesAboveHeader } from './csv/dialect.js';
 import type { CsvHeader } from './csv/header.js';
 import { rowsOfCsv } from './csv/rows.js';
-import { type IdentityColumns, identityColumns, isIdentityOnly } from './identity/column.js';
-import { Identities } from './identity/identities.js';
-import { inferredIdentity, OtherKind, type OtherKindCalls } from './identity/other-kind.js';
+import type { Format } from './format.js';
+import { type IdentityColumns, isIdentityOnly } from './identity/column.js';
+import { OtherKind, type OtherKindCalls } from './identity/other-kind.js';
+import { Input } from './input.js';
 import { Inspection } from './inspection.js';
 import { rowsOfDocuments } from './json/documents.js';
 import { isJsonObject } from './json/object.js';
@@ -15,8 +16,7 @@ import { flattenedRows, rowOfJson } from './json/row.js';
 import { refuseWrapper } from './json/wrapper.js';
 import { groupedHints, headerWarning, reasonOfText } from './notes.js';
 import { refuseNoTable } from './other-formats.js';
-import { RecordMaker } from './record-maker.js';
-import { BadRow, isBroken, type ReadRow, type SourceRow } from './rows.js';
+import { isBroken, type ReadRow, type RejectedRow, type SourceRow } from './rows.js';
 import { TextColumns } from './text-columns.js';
 
 const SAMPLE_BYTES = 1 << 18;
@@ -37,22 +37,12 @@ export interface RecordLine {
 /** The types that the user chose. */
 type Types = Readonly<Record<string, ColumnType>>;
 
-/** Reads the rows of a file from its beginning. Throws for a file that is not UTF-8. */
-type Rows = () => AsyncGenerator<ReadRow[]>;
-
-interface BrowserFormat {
-  /** The format in words. */
-  name: string;
-  typed: boolean;
-  nulls: ReadonlySet<string>;
-  rows: Rows;
-  /** What names columns got that have none. Filled when the rows are read. */
-  names: string[];
-}
+/** A `File` of a browser does not change while it is read. */
+const SOURCE = { file: '', checkUnchanged: async () => undefined };
 
 /** A file in a browser, read once to decide its columns. */
 export class BrowserFile {
-  readonly #format: BrowserFormat;
+  readonly #format: Format;
   readonly #inspection: Inspection;
   readonly #texts: TextColumns;
   /** The first rows, each with the text of every column. */
@@ -62,7 +52,7 @@ export class BrowserFile {
   readonly #idColumn: string | undefined;
 
   private constructor(
-    format: BrowserFormat,
+    format: Format,
     inspection: Inspection,
     { sample, broken, texts }: { sample: readonly SourceRow[]; broken: number; texts: TextColumns },
     idColumn: string | undefined,
@@ -111,7 +101,7 @@ export class BrowserFile {
 
   /** The format in words. */
   get format(): string {
-    return this.#format.name;
+    return this.#format.description;
   }
 
   /** Whether the values of the file have types of their own. */
@@ -124,7 +114,7 @@ export class BrowserFile {
     const warning = this.typed ? undefined : headerWarning(this.columns);
     return [
       ...(warning === undefined ? [] : [warning]),
-      ...this.#format.names,
+      ...this.#format.header.notes,
       ...groupedHints(this.#inspection.hints).map((group) => {
         const [{ type, nulls }] = group as [TypeHint];
         const remedy =
@@ -154,12 +144,13 @@ export class BrowserFile {
   }
 
   get identity(): IdentityColumns {
-    return this.#identityWith({});
+    const { identity } = this.#inputWith({});
+    return identity as IdentityColumns;
   }
 
-  #identityWith(types: Types): IdentityColumns {
-    const kind = this.#inspection.identity.kind(types[this.#idColumn ?? 'id']);
-    return identityColumns(this.#idColumn, this.#inspection, kind, this.#inspection.keys(false));
+  #inputWith(types: Types): Input {
+    const options = { types, ...(this.#idColumn !== undefined && { idColumn: this.#idColumn }) };
+    return new Input(SOURCE, options, this.#format, this.#inspection);
   }
 
   /**
@@ -169,9 +160,8 @@ export class BrowserFile {
    * @throws {Error} when the records would be stored twice.
    */
   async checkKind(types: Types, get: OtherKindCalls['get']): Promise<void> {
-    const identity = inferredIdentity(this.#identityWith(types), this.#inspection.identity, types);
     const optionFor = (name: string, type: ColumnType) => `the column "${name}" the type ${type}`;
-    await new OtherKind({ get, optionFor }).check(identity);
+    await new OtherKind({ get, optionFor }).check(this.#inputWith(types).inferredIdentity());
   }
 
   /**
@@ -179,41 +169,16 @@ export class BrowserFile {
    * others ids above all that exist.
    */
   async *records(types: Types = {}): AsyncGenerator<{ records: RecordLine[]; bad: BadLine[] }> {
-    const identity = this.#identityWith(types);
-    const named = this.#idColumn !== undefined;
-    const ofColumns = new Map(this.columns.map(({ name, type }) => [name, types[name] ?? type]));
-    const typeOf = (name: string) => ofColumns.get(name);
-    const maker = new RecordMaker(
-      { identity, named, hasRecords: this.#inspection.records > 0, nulls: this.#format.nulls, typeOf },
-      new Identities(),
-    );
-    const withId =
-      this.#inspection.memberIds + (identity.kind === 'id' ? this.#inspection.identity.values : 0);
-    const isMixed = withId > 0 && withId < this.rows;
-    for (const hasId of isMixed ? [true, false] : [undefined]) {
-      for await (const rows of this.#format.rows()) {
-        const records: RecordLine[] = [];
-        const bad: BadLine[] = [];
-        for (const row of rows) {
-          if (isBroken(row)) {
-            if (hasId !== false) bad.push({ line: row.line, reason: row.reason });
-            continue;
-          }
-          if (hasId !== undefined && maker.hasId(row) !== hasId) continue;
-          try {
-            records.push(maker.make(row));
-          } catch (error) {
-            if (!(error instanceof BadRow)) throw error;
-            bad.push({ line: row.line, reason: error.message });
-          }
-        }
-        yield { records, bad };
-      }
+    const bad: BadLine[] = [];
+    const onBad = ({ line }: RejectedRow, reason: string) => bad.push({ line, reason });
+    for await (const records of this.#inputWith(types).records(onBad)) {
+      yield { records, bad: bad.splice(0) };
     }
+    yield { records: [], bad };
   }
 }
 
-async function formatOf(file: Blob, idColumn: string | undefined): Promise<BrowserFormat> {
+async function formatOf(file: Blob, idColumn: string | undefined): Promise<Format> {
   const head = await file.slice(0, SAMPLE_BYTES).arrayBuffer();
   const isWhole = head.byteLength === file.size;
   // The end of the sample may divide a character.
@@ -225,22 +190,30 @@ async function formatOf(file: Blob, idColumn: string | undefined): Promise<Brows
       'The file is not text in UTF-8. The command "cosift import" reads other encodings, and Parquet.',
     );
   }
-  const typed = { typed: true, nulls: new Set<string>(), names: [] };
+  const header: Format['header'] = { raw: '', names: [], notes: [] };
+  const common = {
+    unit: 'line',
+    nulls: new Set<string>(),
+    encoding: 'utf-8',
+    options: [],
+    isRepeatable: true,
+    header,
+    emptyLines: 0,
+  } as const;
   if (/^[[{]/.test(start)) refuseWrapper(text, isWhole);
   if (start.startsWith('{') && start.split('\n').some((line) => line.startsWith('{') && isJsonObject(line))) {
-    return { ...typed, name: 'NDJSON', rows: () => flattenedRows(rowsOfLines(file, idColumn)) };
+    const rows = () => flattenedRows(rowsOfLines(file, idColumn));
+    return { ...common, name: 'ndjson', description: 'NDJSON', typed: true, rows };
   }
   if (/^[[{]/.test(start)) {
-    return { ...typed, name: 'JSON', rows: () => flattenedRows(rowsOfDocuments(chunksOf(file), idColumn)) };
+    const rows = () => flattenedRows(rowsOfDocuments(chunksOf(file), idColumn));
+    return { ...common, name: 'json', description: 'JSON', typed: true, rows };
   }
   const sample = detectLayout(text, isWhole, {});
   refuseNoTable(sample, (minShare) => linesAboveHeader(text, isWhole, {}, minShare));
-  const names: string[] = [];
-  const onHeader = (_: string, { notes }: CsvHeader) => {
-    names.splice(0, names.length, ...notes);
-  };
+  const onHeader = (raw: string, { names, notes }: CsvHeader) => Object.assign(header, { raw, names, notes });
   const rows = () => rowsOfCsv(chunksOf(file), sample.layout, { onHeader });
-  return { name: nameOf(sample.layout), typed: false, nulls: new Set(), rows, names };
+  return { ...common, name: 'csv', description: nameOf(sample.layout), typed: false, rows };
 }
 
 function nameOf({ separator, quote }: CsvLayout): string {

@@ -1,14 +1,6 @@
-import { didYouMean } from '../schema/index.js';
+import { didYouMean } from '../schema/suggest.js';
 import type { ColumnType } from './column-types.js';
-import { openContent } from './content.js';
-import { NotUtf8 } from './encoding/utf8.js';
-import {
-  detectFormat,
-  detectLegacyEncoding,
-  type Format,
-  type FormatOptions,
-  type OnRead,
-} from './format.js';
+import type { Format, FormatOptions } from './format.js';
 import {
   type IdentityColumns,
   IdentityValues,
@@ -19,7 +11,7 @@ import {
 } from './identity/column.js';
 import { Identities } from './identity/identities.js';
 import { type InferredIdentity, inferredIdentity } from './identity/other-kind.js';
-import { Inspection, inspect } from './inspection.js';
+import { Inspection } from './inspection.js';
 import { flattenedRows } from './json/row.js';
 import { LiveTypes, RecordMaker, type RecordPlan } from './record-maker.js';
 import { BadRow, isBroken, type OnBadRow, type ReadRow, type Row, type SourceRow } from './rows.js';
@@ -32,6 +24,9 @@ export interface InputOptions extends FormatOptions {
   skipColumns?: readonly string[];
 }
 
+/** Where the rows come from. */
+export type InputSource = Pick<Source, 'file' | 'checkUnchanged'>;
+
 /**
  * The two parts of a file. The service assigns ids above all existing ids. The records with an id are sent first, so
  * that no other record gets the same id.
@@ -41,7 +36,7 @@ type RecordPart = (typeof RECORD_PARTS)[number];
 
 /** The records of a file or a pipe. */
 export class Input {
-  readonly #source: Source;
+  readonly #source: InputSource;
   readonly #options: InputOptions;
   readonly #identities = new Identities();
   readonly format: Format;
@@ -56,12 +51,13 @@ export class Input {
   /** The types of JSON from a pipe. */
   #live: LiveTypes | undefined;
 
-  private constructor(
-    source: Source,
+  /** `inspection` is that of all rows, or of the beginning of a pipe. */
+  constructor(
+    source: InputSource,
     options: InputOptions,
     format: Format,
-    skipped: SkippedColumns,
     inspection: Inspection | undefined,
+    skipped = new SkippedColumns(),
   ) {
     this.#source = source;
     this.#options = options;
@@ -70,29 +66,6 @@ export class Input {
     this.inspection = inspection;
     if (inspection !== undefined) {
       this.identity = this.#identityOf(inspection);
-    }
-  }
-
-  /** Detects the format, and reads a file once to decide its types and identity. */
-  static async open(source: Source, options: InputOptions, onProgress: OnRead): Promise<Input> {
-    const skipped = new SkippedColumns(options.skipColumns);
-    const skips = (name: string) => skipped.skips(name);
-    const format = skipped.applyTo(await detectFormat(source, options, skips, onProgress));
-    const progress = (rows: number) =>
-      onProgress(rows, format.total === undefined ? source.share() : rows / format.total);
-    const observe = (rows: AsyncGenerator<ReadRow[]>) =>
-      inspect(format, options.flatten ? flattenedRows(rows) : rows, options.idColumn, progress);
-    if (!format.isRepeatable) {
-      const sample = format.sample?.();
-      return new Input(source, options, format, skipped, sample && (await observe(sample)));
-    }
-    try {
-      return new Input(source, options, format, skipped, await observe(format.rows()));
-    } catch (error) {
-      if (!(error instanceof NotUtf8) || options.encoding !== undefined) throw error;
-      const encoding = await detectLegacyEncoding(await openContent(source));
-      if (encoding === undefined) throw error;
-      return Input.open(source, { ...options, encoding }, onProgress);
     }
   }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { open } from 'cosift';
 import iconv from 'iconv-lite';
 import { expect, test, vi } from 'vitest';
-import { Input } from '../../src/readers/input.js';
+import { openInput } from '../../src/readers/open-input.js';
 import { openSource } from '../../src/readers/source.js';
 import { openFile, recordsOf } from '../helpers/imported-files.js';
 import { Command, cosift, temporaryDirectory } from '../helpers/processes.js';
@@ -373,7 +373,7 @@ test('a file that grows while it is read is reported as changed', async () => {
   const { file } = await setUp('a.ndjson', '{"id":1,"data":{}}\n');
   const stop = new AbortController();
   const source = await openSource(file, stop.signal);
-  const input = await Input.open(source, {}, () => undefined);
+  const input = await openInput(source, {}, () => undefined);
   const records = input.records(() => undefined);
   await records.next();
   await appendFile(file, '{"id":2,"data":{}}\n');

@@ -2,7 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { BadRows } from '../../src/cli/import/bad-rows.js';
-import { Input } from '../../src/readers/input.js';
+import type { Input } from '../../src/readers/input.js';
+import { openInput } from '../../src/readers/open-input.js';
 import { openSource } from '../../src/readers/source.js';
 import { cosift, line, temporaryDirectory } from '../helpers/processes.js';
 
@@ -76,7 +77,7 @@ test('what cannot be done is said in one line', async () => {
 async function inputOf(name: string, content: string) {
   const file = join(await temporaryDirectory(), name);
   await writeFile(file, content);
-  const input = await Input.open(await openSource(file, new AbortController().signal), {}, () => undefined);
+  const input = await openInput(await openSource(file, new AbortController().signal), {}, () => undefined);
   return { file, bad: `${file}.bad`, input };
 }
 

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Input, type InputOptions } from '../../src/readers/input.js';
+import type { Input, InputOptions } from '../../src/readers/input.js';
+import { openInput as open } from '../../src/readers/open-input.js';
 import { openSource } from '../../src/readers/source.js';
 import { temporaryDirectory } from './processes.js';
 
@@ -16,7 +17,7 @@ export async function openFile(
 
 export async function openInput(file: string, options: InputOptions = {}): Promise<Input> {
   const source = await openSource(file, new AbortController().signal);
-  return Input.open(source, options, () => undefined);
+  return open(source, options, () => undefined);
 }
 
 type Sent = { id?: number; uuid?: string; data: Record<string, unknown>; vector?: number[] };

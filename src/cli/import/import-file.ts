@@ -1,4 +1,5 @@
-import { Input } from '../../readers/input.js';
+import type { Input } from '../../readers/input.js';
+import { openInput } from '../../readers/open-input.js';
 import { columnNames } from '../../readers/option-text.js';
 import { openSource } from '../../readers/source.js';
 import { abortOnSignal } from '../abort-on-signal.js';
@@ -24,7 +25,7 @@ export async function importFile(name: string, given: ImportOptions): Promise<vo
   let isComplete = false;
   const started = Date.now();
   try {
-    const input = await openInput(name, given, stop, bar);
+    const input = await openWithProgress(name, given, stop, bar);
     const options = withNames(input, given);
     checkOptions(input, options);
     await badRows.open(input);
@@ -78,14 +79,14 @@ async function writeBadRows(badRows: BadRows, isComplete: boolean, print: (text:
   }
 }
 
-async function openInput(
+async function openWithProgress(
   file: string,
   options: ImportOptions,
   stop: AbortSignal,
   bar: ProgressBar,
 ): Promise<Input> {
   const source = await openSource(file, stop);
-  const input = await Input.open(source, options, (rows, share) => {
+  const input = await openInput(source, options, (rows, share) => {
     bar.update('checked', rows, share === undefined || share === 0 ? undefined : rows / share);
   });
   bar.clear();
