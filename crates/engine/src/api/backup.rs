@@ -85,7 +85,7 @@ impl Backup {
             done(Err(Error::Closed));
             return;
         };
-        let events = Arc::clone(&engine.events);
+        let events = engine.events();
         run_on_thread("cosift-backup", done, move || {
             guarded(&events, "in a backup", || {
                 match copy.into_copy()?.write_to(&path, || !stop.load(Relaxed))? {

@@ -23,7 +23,7 @@ use crate::settings::Settings;
 pub(crate) struct Catalog {
     /// The directory that has a directory for each database.
     root: PathBuf,
-    dependencies: Dependencies,
+    pub(crate) dependencies: Dependencies,
     /// Searches lock the map on the caller's thread, so it is never locked while files are read or written.
     slots: RwLock<BTreeMap<String, Slot>>,
     /// Held while a database is created, dropped or replaced.
@@ -45,10 +45,6 @@ impl Catalog {
 
     pub(crate) fn disk(&self) -> &dyn Disk {
         &*self.dependencies.disk
-    }
-
-    pub(crate) fn shared_disk(&self) -> Arc<dyn Disk> {
-        Arc::clone(&self.dependencies.disk)
     }
 
     pub(crate) fn root(&self) -> &Path {

@@ -49,7 +49,7 @@ impl Engine {
         let done = self.unless_dropped(id.clone(), database, done);
         let patient = Patient {
             directory: self.catalog.path(&id),
-            disk: self.catalog.shared_disk(),
+            disk: Arc::clone(&self.catalog.dependencies.disk),
             open,
             unfinished: false,
             repair: false,

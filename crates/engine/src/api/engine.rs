@@ -31,10 +31,6 @@ pub struct Engine {
     pub(crate) reembeddings: Reembeddings,
     pub(crate) threads: Threads,
     pub(crate) searches: SearchScheduler,
-    scheduler: Arc<Scheduler>,
-    writers: Arc<WriterThreads>,
-    metrics: Arc<Metrics>,
-    pub(crate) events: Arc<EventQueue>,
     /// Opens databases again that could not be opened because of something that may pass.
     pub(crate) retries: Retries,
     lock: Mutex<Option<DataLock>>,
@@ -83,13 +79,9 @@ impl Engine {
             threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         Ok(Arc::new(Self {
             limits,
-            events: Arc::clone(&dependencies.events),
-            scheduler: Arc::clone(&dependencies.scheduler),
-            writers: Arc::clone(&dependencies.writers),
             reembeddings: Reembeddings::new(Arc::clone(&dependencies.disk), root.clone()),
             catalog: Catalog::open(root, dependencies).map_err(file)?,
-            searches: SearchScheduler::start(threads, Arc::clone(&metrics)).map_err(file)?,
-            metrics,
+            searches: SearchScheduler::start(threads, metrics).map_err(file)?,
             threads: Threads::start().map_err(file)?,
             retries: Retries::default(),
             lock: Mutex::new(Some(lock)),
@@ -99,7 +91,7 @@ impl Engine {
     /// Removes and returns the events since the last call. Works after [`Engine::close`] too.
     #[must_use]
     pub fn take_events(&self) -> TakenEvents {
-        self.events.take()
+        self.events().take()
     }
 
     /// How busy the scan threads are.
@@ -111,7 +103,7 @@ impl Engine {
     /// The counters since the engine was opened, and how many writes wait.
     #[must_use]
     pub fn metrics(&self) -> MetricsReading {
-        self.metrics.read()
+        self.catalog.dependencies.metrics.read()
     }
 
     /// Whether the engine is closed or closing.
@@ -125,14 +117,10 @@ impl Engine {
         let engine = Arc::clone(engine);
         run_on_thread("cosift-close", done, move || {
             // The engine is dropped before the reply, because its receiver may expect that the engine is gone.
-            guarded(
-                &Arc::clone(&engine.events),
-                "in the background",
-                move || {
-                    engine.close();
-                    Ok(())
-                },
-            )
+            guarded(&engine.events(), "in the background", move || {
+                engine.close();
+                Ok(())
+            })
         });
     }
 
@@ -149,9 +137,13 @@ impl Engine {
         // A database that is being opened is listed then, and closed with the others.
         drop(self.catalog.lock_files());
         self.catalog.close_databases();
-        self.writers.close();
-        self.scheduler.close();
+        self.catalog.dependencies.writers.close();
+        self.catalog.dependencies.scheduler.close();
         lock.take();
+    }
+
+    pub(crate) fn events(&self) -> Arc<EventQueue> {
+        Arc::clone(&self.catalog.dependencies.events)
     }
 
     pub(crate) fn database(&self, id: &str) -> Result<Arc<Database>, Error> {

@@ -128,7 +128,7 @@ impl Engine {
             if engine.is_closed() {
                 return Err(Error::Closed);
             }
-            guarded(&engine.events, "in the background", || work(&engine))
+            guarded(&engine.events(), "in the background", || work(&engine))
         });
     }
 }
