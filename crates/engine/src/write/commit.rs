@@ -124,16 +124,17 @@ pub(crate) fn stage_commit(
         if record.check_vector(settings).is_err() {
             continue;
         }
-        let compared = match stage.compare(context, at, record) {
-            Err(Error::IdentityConflict { detail, pointer }) if record.line.is_some() => {
-                let pointer = pointer.trim_start_matches(&format!("/records/{at}"));
-                Err(ValidationError {
-                    pointer: pointer.to_owned(),
-                    code: ValidationCode::IdentityConflict,
-                    detail,
-                })
+        let compared = match (stage.compare(context, record), record.line) {
+            (Err(Error::IdentityConflict { detail, pointer }), Some(_)) => Err(ValidationError {
+                pointer,
+                code: ValidationCode::IdentityConflict,
+                detail,
+            }),
+            (Err(Error::IdentityConflict { detail, pointer }), None) => {
+                let pointer = format!("/records/{at}{pointer}");
+                return Err(Error::IdentityConflict { detail, pointer });
             }
-            compared => Ok(compared?),
+            (compared, _) => Ok(compared?),
         };
         let staged = match compared {
             Ok(Comparison::Same(id)) => {

@@ -8,7 +8,7 @@ use crate::record::{
     Data, MAX_RECORD_ID, OwnedValue, RecordId, RecordKey, RecordRow, RecordUuid, Vectors,
 };
 use crate::snapshot::{NewRow, Published, Times};
-use crate::store::Write;
+use crate::store::{PutKind, Write};
 use crate::write::deletion::RecordRef;
 use crate::write::prepared::PreparedRecord;
 use crate::write::staged::{
@@ -54,11 +54,10 @@ impl Stage {
     /// Compares a record with the record of the same identity, which an earlier write of the stage may have made.
     ///
     /// # Errors
-    /// [`Error::IdentityConflict`] when its identities belong to different records.
+    /// [`Error::IdentityConflict`], with a pointer within the record, when its identities belong to different records.
     pub(crate) fn compare(
         &mut self,
         context: &Context<'_>,
-        at: usize,
         record: &PreparedRecord,
     ) -> Result<Comparison, Error> {
         let id = record.new.id.map(RecordId);
@@ -73,34 +72,21 @@ impl Stage {
         let by_uuid = uuid.and_then(|uuid| self.find_uuid(context, uuid));
         let conflict = |member: &str, detail: String| {
             Err(Error::IdentityConflict {
-                pointer: format!("/records/{at}/{member}"),
+                pointer: format!("/{member}"),
                 detail,
             })
         };
-        let found = match (by_id, by_uuid) {
-            (None, None) => return Ok(Comparison::New),
-            (Some(a), Some(b)) if a != b => {
-                return conflict(
-                    member,
-                    format!(
-                        "the {name} belongs to record {}, not to record {}",
-                        b.0, a.0
-                    ),
-                );
+        let of_other = |member, RecordId(given), RecordId(owner)| {
+            let detail = format!("the {name} belongs to record {owner}, not to record {given}");
+            conflict(member, detail)
+        };
+        let found = match (by_id, by_uuid, id) {
+            (None, None, _) => return Ok(Comparison::New),
+            (Some(given), Some(owner), _) if given != owner => {
+                return of_other(member, given, owner);
             }
-            (None, Some(b)) => match id {
-                Some(a) => {
-                    return conflict(
-                        "id",
-                        format!(
-                            "the {name} belongs to record {}, not to record {}",
-                            b.0, a.0
-                        ),
-                    );
-                }
-                None => b,
-            },
-            (Some(a), _) => a,
+            (None, Some(owner), Some(given)) => return of_other("id", given, owner),
+            (Some(found), ..) | (None, Some(found), None) => found,
         };
         let staged = &self.records[&found];
         if let Some(uuid) = uuid.filter(|&uuid| uuid != staged.uuid) {
@@ -177,7 +163,8 @@ impl Stage {
             StagedRow::Published(row) => self.touched.push((row, synced)),
             StagedRow::New(at) => self.rows[at].times.synced = synced,
         }
-        self.writes.push(StagedWrite::Touch { id, synced });
+        let touch = Write::Touch { id: id.0, synced };
+        self.writes.push(StagedWrite::Other(touch));
         Upserted {
             id,
             uuid: staged.uuid,
@@ -247,10 +234,13 @@ impl Stage {
             cells,
             vectors,
         });
-        let created = status == Status::Created;
+        let kind = match status {
+            Status::Created => PutKind::Created,
+            Status::Changed | Status::Unchanged => PutKind::Changed,
+        };
         self.writes.push(StagedWrite::Put {
             row: at,
-            created,
+            kind,
             json: record.json.clone(),
             passages,
             hash: record.hash,
@@ -299,7 +289,8 @@ impl Stage {
 
     /// Stages the deletion of a published record.
     pub(crate) fn delete(&mut self, id: RecordId, row: RecordRow, at: i64) {
-        self.writes.push(StagedWrite::Delete { id, at });
+        let delete = Write::Delete { id: id.0, at };
+        self.writes.push(StagedWrite::Other(delete));
         self.removed.push(row);
     }
 

@@ -16,21 +16,14 @@ pub(crate) enum StagedWrite {
     /// Store `rows[row]` of the stage.
     Put {
         row: usize,
-        created: bool,
+        kind: PutKind,
         json: Vec<u8>,
         /// The bytes of the passages of a record with several.
         passages: Option<Vec<u8>>,
         hash: [u8; 16],
     },
-    /// Update the time of last sync.
-    Touch {
-        id: RecordId,
-        synced: i64,
-    },
-    Delete {
-        id: RecordId,
-        at: i64,
-    },
+    /// A write without content.
+    Other(Write<'static>),
 }
 
 impl StagedWrite {
@@ -39,7 +32,7 @@ impl StagedWrite {
         match self {
             Self::Put {
                 row,
-                created,
+                kind,
                 json,
                 passages,
                 hash,
@@ -54,18 +47,10 @@ impl StagedWrite {
                 };
                 Write::Put {
                     record,
-                    kind: if *created {
-                        PutKind::Created
-                    } else {
-                        PutKind::Changed
-                    },
+                    kind: *kind,
                 }
             }
-            Self::Touch { id, synced } => Write::Touch {
-                id: id.0,
-                synced: *synced,
-            },
-            Self::Delete { id, at } => Write::Delete { id: id.0, at: *at },
+            Self::Other(write) => *write,
         }
     }
 }
