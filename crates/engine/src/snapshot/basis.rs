@@ -17,8 +17,7 @@ use crate::snapshot::rotation::{Axes, Rotation};
 #[derive(Debug)]
 pub(crate) struct Basis {
     pub(crate) file_id: FileId,
-    /// `None`: not rotated, as the first codes of a database once were.
-    rotation: Option<Rotation>,
+    rotation: Rotation,
     codec: Codec,
 }
 
@@ -45,7 +44,7 @@ impl Basis {
         let codec = Codec::new(layout, Steps::train(&layout, &[]));
         Self {
             file_id: FileId::next(),
-            rotation: Some(Rotation::spread(layout.dims())),
+            rotation: Rotation::spread(layout.dims()),
             codec,
         }
     }
@@ -94,14 +93,14 @@ impl Basis {
         let (rotation, codec) = best.1?;
         Some(Self {
             file_id: FileId::next(),
-            rotation: Some(rotation),
+            rotation,
             codec,
         })
     }
 
     /// Whether the basis was learned from a sample.
     pub(crate) fn is_trained(&self) -> bool {
-        self.rotation.as_ref().is_some_and(Rotation::is_learned)
+        self.rotation.is_learned()
     }
 
     /// The layout of the codes of this basis.
@@ -121,17 +120,12 @@ impl Basis {
 
     /// Rotates concatenated vectors of `dimensions` components into vectors of the layout. One call for many vectors takes
     /// less time.
-    pub(crate) fn rotate<'a>(&self, dimensions: usize, vectors: &'a [f32]) -> Cow<'a, [f32]> {
+    pub(crate) fn rotate(&self, dimensions: usize, vectors: &[f32]) -> Vec<f32> {
         let layout = self.codec.layout();
         let vectors = pad(dimensions, vectors, layout.dims());
-        match &self.rotation {
-            None => vectors,
-            Some(rotation) => {
-                let mut rotated = vec![0.0; vectors.len()];
-                rotation.apply(&layout, &vectors, &mut rotated);
-                rotated.into()
-            }
-        }
+        let mut rotated = vec![0.0; vectors.len()];
+        self.rotation.apply(&layout, &vectors, &mut rotated);
+        rotated
     }
 
     /// The basis as bytes: dimensions of the layout, whether it is along an axis, steps, rotation.
@@ -145,9 +139,7 @@ impl Basis {
         for step in [steps.fine, steps.coarse, steps.tail] {
             out.extend_from_slice(&step.to_le_bytes());
         }
-        if let Some(rotation) = &self.rotation {
-            rotation.to_bytes(&mut out);
-        }
+        self.rotation.to_bytes(&mut out);
         out
     }
 
@@ -166,10 +158,6 @@ impl Basis {
             0 => Layout::new(dims, fine, coarse)?,
             _ => Layout::along_axis(dims)?,
         };
-        let rotation = match rotation {
-            [] => None,
-            bytes => Some(Rotation::from_bytes(dims, bytes)?),
-        };
         let steps = Steps {
             fine: step(4)?,
             coarse: step(5)?,
@@ -177,7 +165,7 @@ impl Basis {
         };
         Some(Self {
             file_id,
-            rotation,
+            rotation: Rotation::from_bytes(dims, rotation)?,
             codec: Codec::new(layout, steps),
         })
     }

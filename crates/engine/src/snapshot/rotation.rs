@@ -150,8 +150,7 @@ impl Rotation {
         }
     }
 
-    /// Reads [`Rotation::to_bytes`]; `None` when the lengths do not fit. A matrix is read for any dimensions, because bases
-    /// of more than [`MAX_ONE_PRODUCT`] once were matrices, too.
+    /// Reads [`Rotation::to_bytes`]; `None` when the lengths do not fit.
     pub(super) fn from_bytes(dims: usize, bytes: &[u8]) -> Option<Self> {
         if bytes == 0_u32.to_le_bytes() {
             return Some(Self::spread(dims));

@@ -29,7 +29,7 @@ use crate::snapshot::view::Snapshot;
 use crate::store::Stamp;
 
 /// The format of the codes, raised with each change of it.
-const KERNELS: u64 = 5;
+const KERNELS: u64 = 6;
 
 const LIST: Unusable = Unusable::Content("the list of the files cannot be read");
 

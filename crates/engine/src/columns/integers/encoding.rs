@@ -6,8 +6,6 @@ use crate::columns::integers::{Deltas, Integers};
 
 impl Integers {
     /// Appends the encoding: base, width, deltas. The number of integers is not part of it.
-    ///
-    /// Deltas of five bytes are written as eight, so that earlier versions can read the files.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.base.to_le_bytes());
         match &self.deltas {
@@ -25,10 +23,8 @@ impl Integers {
                 put_values(deltas, u32::to_le_bytes, out);
             }
             Deltas::U40(deltas) => {
-                out.push(8);
-                out.reserve(self.len * 8);
-                let bytes = deltas.iter().map(u64::to_le_bytes);
-                bytes.for_each(|bytes| out.extend_from_slice(&bytes));
+                out.push(5);
+                deltas.write(out);
             }
             Deltas::U64(deltas) => {
                 out.push(8);
@@ -60,14 +56,8 @@ impl Integers {
             1 => Deltas::U8(decoder.bytes(len)?.into()),
             2 => Deltas::U16(decoder.values(len, u16::from_le_bytes)?),
             4 => Deltas::U32(decoder.values(len, u32::from_le_bytes)?),
-            8 => {
-                let deltas = decoder.values(len, u64::from_le_bytes)?;
-                if deltas.iter().all(|&delta| delta <= FiveBytes::MAX) {
-                    Deltas::U40(FiveBytes::build(deltas.iter().copied()))
-                } else {
-                    Deltas::U64(deltas)
-                }
-            }
+            5 => Deltas::U40(FiveBytes::read(decoder, len)?),
+            8 => Deltas::U64(decoder.values(len, u64::from_le_bytes)?),
             _ => {
                 return Err(Damaged {
                     part: "width of integers",

@@ -2,6 +2,7 @@
 
 use cosift_kernels::split_integers_between;
 
+use crate::columns::encoding::{Damaged, Decoder, put_values};
 use crate::columns::mask::{BLOCK_RECORDS, Mask, test_chunk};
 
 /// Integers below 2^40. Their lowest bytes are apart from the four upper bytes, because most comparisons read only the
@@ -25,6 +26,20 @@ impl FiveBytes {
                 .collect(),
             lowest: integers.map(|integer| integer as u8).collect(),
         }
+    }
+
+    /// Appends the upper bytes of all integers, then the lowest ones.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        put_values(&self.upper, u32::to_le_bytes, out);
+        out.extend_from_slice(&self.lowest);
+    }
+
+    /// Reads `len` integers that [`FiveBytes::write`] wrote.
+    pub(super) fn read(decoder: &mut Decoder<'_>, len: usize) -> Result<Self, Damaged> {
+        Ok(Self {
+            upper: decoder.values(len, u32::from_le_bytes)?,
+            lowest: decoder.bytes(len)?.into(),
+        })
     }
 
     /// The integer at `slot`.

@@ -177,15 +177,16 @@ fn every_width_finds_neighbouring_offsets() {
 }
 
 #[test]
-fn five_bytes_are_written_as_eight() {
+fn five_bytes_are_written_as_their_upper_and_their_lowest_bytes() {
     let values = [-3, -3 + 0xff_ffff_ffff, 0x12_3456_789a];
     let mut bytes = Vec::new();
     Integers::build(&values).write(&mut bytes);
     let mut expected = (-3_i64).to_le_bytes().to_vec();
-    expected.push(8);
+    expected.push(5);
     for value in values {
-        expected.extend_from_slice(&(value + 3).to_le_bytes());
+        expected.extend_from_slice(&((value + 3) as u64).to_le_bytes()[1..5]);
     }
+    expected.extend(values.map(|value| (value + 3) as u8));
     assert_eq!(bytes, expected);
 }
 
