@@ -66,6 +66,9 @@ impl fmt::Display for Place<'_> {
     }
 }
 
+/// The members of an object.
+type Members<'a> = [(Cow<'a, str>, Json<'a>)];
+
 struct Parser<'a> {
     limits: &'a FilterLimits,
     default_condition: Option<Condition>,
@@ -74,81 +77,86 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn report(&mut self, pointer: String, code: ValidationCode, detail: impl Into<String>) {
+    /// Reports a problem of a member, `/rules`, or of the whole group or rule, with an empty `member`.
+    fn report(
+        &mut self,
+        place: Place<'_>,
+        member: &str,
+        code: ValidationCode,
+        detail: impl Into<String>,
+    ) {
         self.problems.push(ValidationError {
-            pointer,
+            pointer: format!("{place}{member}"),
             code,
             detail: detail.into(),
         });
     }
 
-    fn wrong_type(&mut self, pointer: String, expected: &str, found: &Json<'_>) {
+    fn wrong_type(&mut self, place: Place<'_>, member: &str, expected: &str, found: &Json<'_>) {
         let detail = format!("expected {expected}, found {}", found.type_name());
-        self.report(pointer, ValidationCode::WrongType, detail);
+        self.report(place, member, ValidationCode::WrongType, detail);
+    }
+
+    /// A member that is a string.
+    fn text<'m>(
+        &mut self,
+        members: &'m Members<'_>,
+        place: Place<'_>,
+        name: &str,
+    ) -> Option<&'m str> {
+        match member(members, name) {
+            Some(Json::Text(text)) => return Some(text),
+            Some(other) => self.wrong_type(place, &format!("/{name}"), "a string", other),
+            None => self.missing(place, name),
+        }
+        None
     }
 
     /// Reports members that are not among `known`.
-    fn check_members(
-        &mut self,
-        members: &[(Cow<'_, str>, Json<'_>)],
-        pointer: Place<'_>,
-        known: &[&str],
-    ) {
+    fn check_members(&mut self, members: &Members<'_>, place: Place<'_>, known: &[&str]) {
         for (name, _) in members
             .iter()
             .filter(|(name, _)| !known.contains(&name.as_ref()))
         {
             let detail = format!("unknown member {name:?}{}", did_you_mean(name, known));
             let problem = ValidationError::new(ValidationCode::UnknownMember, detail).within(name);
-            self.report(
-                format!("{pointer}{}", problem.pointer),
-                problem.code,
-                problem.detail,
-            );
+            self.report(place, &problem.pointer, problem.code, problem.detail);
         }
     }
 
-    fn missing(&mut self, pointer: Place<'_>, member: &str) {
+    fn missing(&mut self, place: Place<'_>, member: &str) {
         let detail = format!("the member {member:?} is required");
-        self.report(pointer.to_string(), ValidationCode::MissingMember, detail);
+        self.report(place, "", ValidationCode::MissingMember, detail);
     }
 
-    fn group(&mut self, json: &Json<'_>, pointer: Place<'_>, depth: usize) -> Option<Group> {
+    fn group(&mut self, json: &Json<'_>, place: Place<'_>, depth: usize) -> Option<Group> {
         let Json::Object(members) = json else {
-            self.wrong_type(pointer.to_string(), "an object", json);
+            self.wrong_type(place, "", "an object", json);
             return None;
         };
         if depth > self.limits.depth {
             let detail = format!("groups are nested deeper than {} levels", self.limits.depth);
-            self.report(pointer.to_string(), ValidationCode::TooDeep, detail);
+            self.report(place, "", ValidationCode::TooDeep, detail);
             return None;
         }
-        self.check_members(members, pointer, &["condition", "rules"]);
-        let condition = match member(members, "condition") {
-            Some(json) => self.condition(json, pointer),
-            None if self.default_condition.is_some() => self.default_condition,
-            None => {
-                self.missing(pointer, "condition");
-                None
-            }
+        self.check_members(members, place, &["condition", "rules"]);
+        let condition = match (member(members, "condition"), self.default_condition) {
+            (None, Some(default)) => Some(default),
+            _ => self.condition(members, place),
         };
         let rules = match member(members, "rules") {
             Some(Json::Array(rules)) if rules.is_empty() => {
                 let detail = "a group has at least one rule";
-                self.report(
-                    format!("{pointer}/rules"),
-                    ValidationCode::EmptyRules,
-                    detail,
-                );
+                self.report(place, "/rules", ValidationCode::EmptyRules, detail);
                 return None;
             }
             Some(Json::Array(rules)) => rules,
             Some(other) => {
-                self.wrong_type(format!("{pointer}/rules"), "an array", other);
+                self.wrong_type(place, "/rules", "an array", other);
                 return None;
             }
             None => {
-                self.missing(pointer, "rules");
+                self.missing(place, "rules");
                 return None;
             }
         };
@@ -159,7 +167,7 @@ impl Parser<'_> {
                 return None;
             }
             let place = Place {
-                within: Some((&pointer, at)),
+                within: Some((&place, at)),
             };
             nodes.extend(self.node(rule, place, depth));
         }
@@ -169,16 +177,13 @@ impl Parser<'_> {
         })
     }
 
-    fn condition(&mut self, json: &Json<'_>, pointer: Place<'_>) -> Option<Condition> {
-        let Json::Text(name) = json else {
-            self.wrong_type(format!("{pointer}/condition"), "a string", json);
-            return None;
-        };
-        let condition = Condition::from_name(name);
+    fn condition(&mut self, members: &Members<'_>, place: Place<'_>) -> Option<Condition> {
+        let condition = Condition::from_name(self.text(members, place, "condition")?);
         if condition.is_none() {
             let detail = "a condition is \"AND\" or \"OR\"";
             self.report(
-                format!("{pointer}/condition"),
+                place,
+                "/condition",
                 ValidationCode::UnknownCondition,
                 detail,
             );
@@ -186,39 +191,35 @@ impl Parser<'_> {
         condition
     }
 
-    fn node(&mut self, json: &Json<'_>, pointer: Place<'_>, depth: usize) -> Option<Node> {
+    fn node(&mut self, json: &Json<'_>, place: Place<'_>, depth: usize) -> Option<Node> {
         let is_group = matches!(json, Json::Object(members)
             if member(members, "rules").is_some() || member(members, "condition").is_some());
         if is_group {
-            self.group(json, pointer, depth + 1).map(Node::Group)
+            self.group(json, place, depth + 1).map(Node::Group)
         } else {
-            self.rule(json, pointer).map(Node::Rule)
+            self.rule(json, place).map(Node::Rule)
         }
     }
 
-    fn rule(&mut self, json: &Json<'_>, pointer: Place<'_>) -> Option<Rule> {
+    fn rule(&mut self, json: &Json<'_>, place: Place<'_>) -> Option<Rule> {
         let Json::Object(members) = json else {
-            self.wrong_type(pointer.to_string(), "an object", json);
+            self.wrong_type(place, "", "an object", json);
             return None;
         };
         self.rules += 1;
         if self.rules > self.limits.rules {
             let detail = format!("a filter has at most {} rules", self.limits.rules);
-            self.report(pointer.to_string(), ValidationCode::TooManyRules, detail);
+            self.report(place, "", ValidationCode::TooManyRules, detail);
             return None;
         }
-        self.check_members(members, pointer, &["column", "operator", "value"]);
-        let column = self.column(members, pointer);
-        let operator = self.operator(members, pointer)?;
+        self.check_members(members, place, &["column", "operator", "value"]);
+        let column = self.column(members, place);
+        let operator = self.operator(members, place)?;
         let value = member(members, "value");
         if operator.is_unary() {
             if value.is_some() {
                 let detail = format!("{} takes no value", operator.name());
-                self.report(
-                    format!("{pointer}/value"),
-                    ValidationCode::UnexpectedValue,
-                    detail,
-                );
+                self.report(place, "/value", ValidationCode::UnexpectedValue, detail);
             }
             return Some(Rule {
                 column: column?,
@@ -227,10 +228,10 @@ impl Parser<'_> {
             });
         }
         let Some(value) = value else {
-            self.missing(pointer, "value");
+            self.missing(place, "value");
             return None;
         };
-        let value = self.value(operator, value, pointer);
+        let value = self.value(operator, value, place);
         Some(Rule {
             column: column?,
             operator,
@@ -238,56 +239,33 @@ impl Parser<'_> {
         })
     }
 
-    fn column(
-        &mut self,
-        members: &[(Cow<'_, str>, Json<'_>)],
-        pointer: Place<'_>,
-    ) -> Option<String> {
-        match member(members, "column") {
-            Some(Json::Text(name)) => match check_column(name) {
-                Ok(()) => return Some(name.to_string()),
-                Err(problem) => {
-                    self.report(format!("{pointer}/column"), problem.code, problem.detail);
-                }
-            },
-            Some(other) => self.wrong_type(format!("{pointer}/column"), "a string", other),
-            None => self.missing(pointer, "column"),
+    fn column(&mut self, members: &Members<'_>, place: Place<'_>) -> Option<String> {
+        let name = self.text(members, place, "column")?;
+        if let Err(problem) = check_column(name) {
+            self.report(place, "/column", problem.code, problem.detail);
+            return None;
         }
-        None
+        Some(name.to_owned())
     }
 
-    fn operator(
-        &mut self,
-        members: &[(Cow<'_, str>, Json<'_>)],
-        pointer: Place<'_>,
-    ) -> Option<Operator> {
-        match member(members, "operator") {
-            Some(Json::Text(name)) => {
-                let operator = Operator::from_name(name);
-                if operator.is_none() {
-                    let guess = did_you_mean(name, &Operator::ALL.map(|(_, name)| name));
-                    // A name may be as long as the request, so the message contains its beginning only.
-                    let shown: String = name.chars().take(40).collect();
-                    let detail = format!("unknown operator {shown:?}{guess}");
-                    self.report(
-                        format!("{pointer}/operator"),
-                        ValidationCode::UnknownOperator,
-                        detail,
-                    );
-                }
-                return operator;
-            }
-            Some(other) => self.wrong_type(format!("{pointer}/operator"), "a string", other),
-            None => self.missing(pointer, "operator"),
+    fn operator(&mut self, members: &Members<'_>, place: Place<'_>) -> Option<Operator> {
+        let name = self.text(members, place, "operator")?;
+        let operator = Operator::from_name(name);
+        if operator.is_none() {
+            let guess = did_you_mean(name, &Operator::ALL.map(|(_, name)| name));
+            // A name may be as long as the request, so the message contains its beginning only.
+            let shown: String = name.chars().take(40).collect();
+            let detail = format!("unknown operator {shown:?}{guess}");
+            self.report(place, "/operator", ValidationCode::UnknownOperator, detail);
         }
-        None
+        operator
     }
 
     fn value(
         &mut self,
         operator: Operator,
         json: &Json<'_>,
-        pointer: Place<'_>,
+        place: Place<'_>,
     ) -> Option<OwnedValue> {
         let any = matches!(operator, Operator::Equals | Operator::NotEquals);
         let numeric = matches!(
@@ -301,11 +279,7 @@ impl Parser<'_> {
             Json::Text(text) if !numeric => {
                 if text.len() > self.limits.value_bytes {
                     let detail = format!("a value has at most {} bytes", self.limits.value_bytes);
-                    self.report(
-                        format!("{pointer}/value"),
-                        ValidationCode::ValueTooLong,
-                        detail,
-                    );
+                    self.report(place, "/value", ValidationCode::ValueTooLong, detail);
                     return None;
                 }
                 return Some(OwnedValue::Text(text.as_ref().into()));
@@ -319,14 +293,12 @@ impl Parser<'_> {
             (_, true) => "a number",
             _ => "a string",
         };
-        self.wrong_type(format!("{pointer}/value"), expected, json);
+        self.wrong_type(place, "/value", expected, json);
         None
     }
 }
 
-fn member<'m, 'a>(members: &'m [(Cow<'a, str>, Json<'a>)], name: &str) -> Option<&'m Json<'a>> {
-    members
-        .iter()
-        .find(|(known, _)| known == name)
-        .map(|(_, json)| json)
+fn member<'m, 'a>(members: &'m Members<'a>, name: &str) -> Option<&'m Json<'a>> {
+    let mut members = members.iter();
+    members.find_map(|(known, json)| (known == name).then_some(json))
 }
