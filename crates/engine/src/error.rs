@@ -169,6 +169,17 @@ fn first_detail(problems: &[ValidationError]) -> String {
 }
 
 impl Error {
+    /// A failed operation of the system on a path, or on a thread.
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |source| Self::File { path, source }
+    }
+
+    /// A request with one problem and no code of its own.
+    pub(crate) fn request(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::invalid("invalid_request", pointer, detail)
+    }
+
     /// An invalid request with one problem.
     pub(crate) fn invalid(
         code: &'static str,

@@ -38,9 +38,9 @@ pub use error::{Done, Error};
 pub use external::{
     ColumnChange, ExternalChange, ExternalFacets, ExternalPage, ExternalPut, ExternalQuery,
     ExternalRow, ExternalRules, ExternalSearch, ExternalTexts, ExternalVectors, ExternalWrites,
-    ScannedVector, time_text,
+    ScannedVector,
 };
-pub use json::check as check_json;
+pub use json::{check as check_json, time_text};
 pub use lexical::lexical_scorer;
 pub use limits::{FilterLimits, Limits};
 pub use record::{InvalidVector, RecordId, RecordUuid, ValidationCode, ValidationError};

@@ -68,8 +68,7 @@ pub(crate) fn run_on_thread<T: Send + 'static>(
     let of_thread = reply.clone();
     let thread = thread::Builder::new().name(name.into());
     if let Err(source) = thread.spawn(move || of_thread.send(caught(work))) {
-        let path = "thread".into();
-        reply.send(Err(Error::File { path, source }));
+        reply.send(Err(Error::file("thread")(source)));
     }
 }
 

@@ -38,8 +38,7 @@ impl Settings {
     /// # Errors
     /// [`Error::Invalid`] with a pointer to each invalid member.
     pub(crate) fn parse(json: &str) -> Result<Self, Error> {
-        let invalid =
-            |pointer: &str, detail: &str| Error::invalid("invalid_request", pointer, detail);
+        let invalid = |pointer: &str, detail: &str| Error::request(pointer, detail);
         let value: Value =
             serde_json::from_str(json).map_err(|error| invalid("", &error.to_string()))?;
         let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);

@@ -9,10 +9,10 @@ use parking_lot::Mutex;
 
 use serde_json::{Value, json};
 
-use crate::api::changes::epoch_text;
 use crate::api::database::Database;
 use crate::api::engine::Engine;
 use crate::error::{Done, Error};
+use crate::record::hexadecimal;
 use crate::reply::{guarded, run_on_thread};
 use crate::runtime::StopFlag;
 use crate::store::{CopiedState, Reader, StoreCopy, StoreError};
@@ -158,7 +158,7 @@ fn describe(database: &Database, state: &CopiedState) -> Value {
     let epochs: Value = state
         .generations
         .all()
-        .map(|(after, id)| json!({ "after": after, "epoch": epoch_text(id) }))
+        .map(|(after, id)| json!({ "after": after, "epoch": hexadecimal(id) }))
         .collect();
     let settings = &database.settings;
     json!({

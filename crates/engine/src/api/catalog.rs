@@ -220,8 +220,7 @@ impl Catalog {
             slots.remove(&id);
             return Ok(());
         };
-        let path = self.path(&id);
-        let error = Error::File { path, source };
+        let error = Error::file(self.path(&id))(source);
         let slot = Slot::drop_failed(&self.dependencies.events, &id, &error);
         slots.insert(id, slot);
         Err(error)

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::filter::{Filter, RequestReader};
 use crate::json::{write_integer, write_key, write_time};
 use crate::limits::Limits;
-use crate::record::{RecordId, RecordUuid, TimeRange, Variant};
+use crate::record::{RecordId, RecordUuid, TimeRange, Variant, hexadecimal};
 use crate::runtime::{StopCheck, StopFlag};
 use crate::snapshot::Selection;
 use crate::store::{Change, ChangeKind, FeedData};
@@ -49,8 +49,7 @@ impl Changes {
         let request = RequestReader::new(json, limits)?;
         let limit = request.integer("limit")?.unwrap_or(100);
         if !(1..=MAX_LIMIT).contains(&limit) {
-            return Err(Error::invalid(
-                "invalid_request",
+            return Err(Error::request(
                 "/limit",
                 format!("must be between 1 and {MAX_LIMIT}"),
             ));
@@ -89,7 +88,7 @@ impl Changes {
             if !continues || self.after > feed.last {
                 return Err(Error::FeedRestarted {
                     id: database.id.clone(),
-                    epoch: epoch_text(feed.generations.at(feed.last)),
+                    epoch: hexadecimal(feed.generations.at(feed.last)),
                 });
             }
             if self.after < feed.removed {
@@ -119,7 +118,7 @@ impl Changes {
         out.extend_from_slice(
             format!(
                 "],\"position\":{position},\"has_more\":{more},\"epoch\":\"{}\"}}",
-                epoch_text(epoch)
+                hexadecimal(epoch)
             )
             .as_bytes(),
         );
@@ -169,11 +168,6 @@ fn passes(filter: &Filter, data: &[u8], stop_check: &StopCheck<'_>) -> Result<bo
     Ok(filter
         .bind(&names)
         .matches(&builder.finish(), 0, stop_check)?)
-}
-
-/// The epoch of a position in responses: it names the generation that wrote the change at the position.
-pub(crate) fn epoch_text(epoch: [u8; 16]) -> String {
-    format!("{:032x}", u128::from_be_bytes(epoch))
 }
 
 /// The generation that the epoch of a response names.

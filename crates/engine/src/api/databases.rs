@@ -51,7 +51,7 @@ impl Engine {
         self.threads.admin.run(done, move || {
             if !is_database_id(&id) {
                 let detail = "a database id is 1 to 64 of a-z, 0-9, _ and -";
-                return Err(Error::invalid("invalid_request", "/id", detail));
+                return Err(Error::request("/id", detail));
             }
             let settings = Settings::parse(&settings)?;
             let (created, database) = engine.catalog.create(&id, &settings)?;

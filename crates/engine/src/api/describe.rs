@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::api::database::Database;
 use crate::columns::{ColumnId, TypeCounts};
-use crate::json::{write_integer, write_time};
+use crate::json::{time_text, write_integer};
 use crate::snapshot::{Block, BlockMemory, Snapshot};
 
 /// The types of values, in the order in which a description names them.
@@ -54,7 +54,7 @@ pub(crate) fn write_description(database: &Database, out: &mut Vec<u8>) {
     );
     members.insert(
         "times".into(),
-        json!({ "created_at": time(database.created_at), "last_write_at": time(database.last_write_at()) }),
+        json!({ "created_at": time_text(database.created_at), "last_write_at": time_text(database.last_write_at()) }),
     );
     let members = serde_json::Value::Object(members).to_string();
     // There may be thousands of columns, so they are written without an intermediate value.
@@ -134,11 +134,4 @@ fn memory(database: &Database) -> BlockMemory {
         .as_ref()
         .map_or(0, |approximation| approximation.memory_bytes());
     sum
-}
-
-/// A time as responses have it, from milliseconds since 1970.
-pub(crate) fn time(ms: i64) -> String {
-    let mut out = Vec::new();
-    write_time(ms, &mut out);
-    String::from_utf8_lossy(&out).into_owned()
 }

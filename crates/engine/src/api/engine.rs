@@ -60,10 +60,7 @@ impl Engine {
         limits: Limits,
     ) -> Result<Arc<Self>, Error> {
         let lock = DataLock::acquire(&*disk, directory)?;
-        let file = |source| Error::File {
-            path: directory.to_owned(),
-            source,
-        };
+        let file = |source| Error::file(directory)(source);
         let metrics = Arc::<Metrics>::default();
         let dependencies = Dependencies {
             disk,

@@ -59,10 +59,7 @@ fn swap(catalog: &Catalog, source: &Arc<Database>, store: ReembeddingStore) -> R
         block.exact.keep_open();
     }
     let swap = || swap_directories(catalog.disk(), catalog.root(), &source.id);
-    source.reader.replace(swap).map_err(|error| Error::File {
-        path: catalog.root().to_owned(),
-        source: error,
-    })
+    (source.reader.replace(swap)).map_err(Error::file(catalog.root()))
 }
 
 /// Writes the index files of the re-embedding store, so that [`switch`] is quick.

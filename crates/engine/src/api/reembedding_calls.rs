@@ -8,10 +8,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::api::database::Database;
-use crate::api::describe::time;
 use crate::api::engine::Engine;
 use crate::api::model_switch::{switch, warm};
 use crate::error::{Done, Error};
+use crate::json::time_text;
 use crate::reembedding::{ReembeddingBatch, ReembeddingStore};
 use crate::reply::guarded;
 use crate::settings::Settings;
@@ -31,7 +31,7 @@ impl Engine {
             };
             if settings.model.is_none() {
                 let detail = "there must be a model: records have vectors of their own from the start or never";
-                return Err(Error::invalid("invalid_request", "/model", detail));
+                return Err(Error::request("/model", detail));
             }
             let store = engine.reembeddings.take_or_create(database, settings)?;
             let described = describe(&store).to_string().into_bytes();
@@ -138,6 +138,6 @@ fn describe(store: &ReembeddingStore) -> Value {
         "model": store.settings.model,
         "fingerprint": store.settings.fingerprint,
         "done": store.done,
-        "started_at": time(store.started_at),
+        "started_at": time_text(store.started_at),
     })
 }

@@ -60,10 +60,7 @@ impl Reembeddings {
             return Ok(store);
         }
         let path = self.path(&database.id);
-        remove_if_exists(&*self.disk, &path).map_err(|source| Error::File {
-            path: path.clone(),
-            source,
-        })?;
+        remove_if_exists(&*self.disk, &path).map_err(Error::file(&path))?;
         ReembeddingStore::create(&self.disk, &path, settings, &database.source()).inspect_err(
             |_| {
                 // The creation has failed already. What stays is removed when a store is created again.
@@ -155,7 +152,7 @@ impl Reembeddings {
         drop(open);
         remove_if_exists(&*self.disk, &path)
             .and_then(|()| self.disk.sync_directory(&self.root))
-            .map_err(|source| Error::File { path, source })
+            .map_err(Error::file(&path))
     }
 
     /// Closes every open store.

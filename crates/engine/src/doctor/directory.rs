@@ -54,13 +54,7 @@ impl Doctor {
     pub fn databases(&self) -> Result<Vec<String>, Error> {
         let paths = match self.disk.list(&self.root) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(source) => {
-                return Err(Error::File {
-                    path: self.root.clone(),
-                    source,
-                });
-            }
-            Ok(paths) => paths,
+            paths => paths.map_err(Error::file(&self.root))?,
         };
         let mut ids: Vec<String> = paths
             .iter()
@@ -122,10 +116,8 @@ impl Doctor {
             }
             return Ok(report);
         }
-        remove_if_exists(&*self.disk, &patient.directory).map_err(|source| Error::File {
-            path: patient.directory.clone(),
-            source,
-        })?;
+        remove_if_exists(&*self.disk, &patient.directory)
+            .map_err(Error::file(&patient.directory))?;
         for check in damaged {
             check["status"] = "repaired".into();
             check["detail"] = format!(

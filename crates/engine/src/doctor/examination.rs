@@ -16,6 +16,7 @@ use crate::doctor::sample::Sample;
 use crate::doctor::searches::{compare, questions};
 use crate::doctor::store_repair::{forget_acknowledged, rebuild_indexes, rebuild_state};
 use crate::error::Error;
+use crate::record::hexadecimal;
 use crate::runtime::now_ms;
 use crate::settings::Settings;
 use crate::store::{
@@ -90,7 +91,7 @@ impl Examination<'_> {
         };
         self.identity = inspection
             .identity
-            .map(|(store, epoch)| hexadecimal(&store) + &hexadecimal(&epoch));
+            .map(|(store, epoch)| hexadecimal(store) + &hexadecimal(epoch));
         self.structure(&mut inspection)?;
         let checked = self
             .settings(&inspection)
@@ -360,8 +361,4 @@ impl Examination<'_> {
             ControlFlow::Continue(value)
         }
     }
-}
-
-fn hexadecimal(bytes: &[u8; 16]) -> String {
-    format!("{:032x}", u128::from_be_bytes(*bytes))
 }

@@ -103,7 +103,7 @@ pub(super) fn read_saved(
 /// [`Error::File`].
 pub(super) fn remove_saved(patient: &Patient) -> Result<(), Error> {
     let path = directory(patient);
-    remove_if_exists(&*patient.disk, &path).map_err(|source| Error::File { path, source })
+    remove_if_exists(&*patient.disk, &path).map_err(Error::file(&path))
 }
 
 fn directory(patient: &Patient) -> PathBuf {

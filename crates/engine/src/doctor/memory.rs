@@ -37,11 +37,9 @@ impl Memory {
         record: &StoredRecord<'_>,
         findings: &mut Findings,
     ) {
-        let Some(row) = self
-            .index
-            .find_id(&self.snapshot, RecordId(record.header.id))
-        else {
-            findings.add_record("the index files lack the record", record.header.id);
+        let id = record.header.id;
+        let Some(row) = self.index.find_id(&self.snapshot, RecordId(id)) else {
+            findings.add_record("the index files lack the record", id);
             return;
         };
         self.compared += 1;
@@ -50,10 +48,7 @@ impl Memory {
             && block.key(slot) == record.key
             && self.has_cells(row, data);
         if !same {
-            findings.add_record(
-                "the index files have other content for the record",
-                record.header.id,
-            );
+            findings.add_record("the index files have other content for the record", id);
             return;
         }
         for row in std::iter::once(slot).chain(block.body.later_of(slot)) {
@@ -72,10 +67,7 @@ impl Memory {
         let same = block.has_vector(slot) != zero
             && matches!((held, stored), (Ok(held), Ok(stored)) if held == stored);
         if !same {
-            findings.add_record(
-                "the index files have another vector for the record",
-                record.header.id,
-            );
+            findings.add_record("the index files have another vector for the record", id);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Searches by brute force: plain sums of products over the vectors of the store.
 
+use crate::doctor::record_check::is_findable;
 use crate::record::{Data, OwnedValue, Vectors};
 use crate::settings::Settings;
 use crate::store::StoredRecord;
@@ -57,14 +58,8 @@ pub(super) struct Oracle {
 impl Oracle {
     /// Shows a record to every question.
     pub(super) fn show(&mut self, settings: &Settings, data: &Data, record: &StoredRecord<'_>) {
-        let findable = settings.has_vector(data)
-            && record.vector.len() == settings.dimensions
-            && record.vector.iter().any(|&component| component != 0);
-        if !findable {
-            return;
-        }
         // Damaged passages are a finding of another check.
-        let Ok(vectors) = record.vectors() else {
+        let (true, Ok(vectors)) = (is_findable(settings, data, record), record.vectors()) else {
             return;
         };
         let mut last: Option<u32> = None;

@@ -18,27 +18,29 @@ pub(super) fn check_record(
     record: &StoredRecord<'_>,
     findings: &mut Findings,
 ) -> Option<Data> {
+    let mut add = |what| findings.add_record(what, record.header.id);
     let Ok(data) = parse_data(record.data) else {
-        findings.add_record(
-            "the data is no JSON object of allowed values",
-            record.header.id,
-        );
+        add("the data is no JSON object of allowed values");
         return None;
     };
     if !is_key_of(record) {
-        findings.add_record("the key is not that of the UUID", record.header.id);
+        add("the key is not that of the UUID");
     }
     if record.vector.len() != settings.dimensions {
-        findings.add_record(
-            "the vector has another length than the settings say",
-            record.header.id,
-        );
+        add("the vector has another length than the settings say");
     } else if !is_unit(record.vector) && !is_absent(settings, record.vector) {
-        findings.add_record("the vector has not the length 1", record.header.id);
+        add("the vector has not the length 1");
     } else if !is_hash_of(settings, &data, record) {
-        findings.add_record("the hash is not that of the content", record.header.id);
+        add("the hash is not that of the content");
     }
     Some(data)
+}
+
+/// Whether searches by a vector find the record.
+pub(super) fn is_findable(settings: &Settings, data: &Data, record: &StoredRecord<'_>) -> bool {
+    settings.has_vector(data)
+        && record.vector.len() == settings.dimensions
+        && record.vector.iter().any(|&component| component != 0)
 }
 
 /// Whether the UUID follows from the key, if the record has a key.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::doctor::oracle::{Oracle, PAGE, Question};
+use crate::doctor::record_check::is_findable;
 use crate::doctor::sample::mixed;
 use crate::error::Error;
 use crate::limits::Limits;
@@ -39,10 +40,7 @@ pub(super) fn questions(
             let Ok(data) = parse_data(record.data) else {
                 return;
             };
-            let has_vector = settings.has_vector(&data)
-                && record.vector.len() == settings.dimensions
-                && record.vector.iter().any(|&component| component != 0);
-            if !has_vector {
+            if !is_findable(settings, &data, &record) {
                 return;
             }
             let usable = |value: &OwnedValue| match value {
@@ -72,11 +70,8 @@ pub(super) fn compare(
     stop: &StopFlag,
     findings: &mut Findings,
 ) -> Result<(), Error> {
-    let scheduler =
-        SearchScheduler::start(1, Arc::<Metrics>::default()).map_err(|source| Error::File {
-            path: "thread".into(),
-            source,
-        })?;
+    let started = SearchScheduler::start(1, Arc::<Metrics>::default());
+    let scheduler = started.map_err(Error::file("thread"))?;
     let published = Published {
         snapshot: Arc::clone(snapshot),
         index: IdentityIndex::default(),

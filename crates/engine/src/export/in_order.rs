@@ -152,8 +152,7 @@ mod tests {
             order.window_records = window;
             let mut found = Vec::new();
             while let Some(row) = order.next(&snapshot, &stop).expect("not stopped") {
-                let (block, slot) = snapshot.at(row);
-                found.push(block.id(slot).0);
+                found.push(snapshot.id_of(row).0);
             }
             assert_eq!(found, expected, "window of {window}");
         }

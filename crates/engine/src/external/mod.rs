@@ -12,7 +12,6 @@ mod searches;
 mod vectors;
 mod writes;
 
-pub use reads::time_text;
 pub use row::ExternalRow;
 pub use rules::{ExternalFacets, ExternalRules};
 pub use searches::{ExternalPage, ExternalQuery, ExternalSearch};

@@ -8,7 +8,6 @@ use crate::export::LineWriter;
 use crate::external::row::{ExternalRow, snapshot_of};
 use crate::external::rules::ExternalRules;
 use crate::filter::RequestReader;
-use crate::json::write_time;
 use crate::record::{TimeRange, Variant};
 use crate::runtime::StopCheck;
 use crate::search::write_record;
@@ -116,11 +115,4 @@ impl ExternalRules {
             id: record.to_owned(),
         }
     }
-}
-
-/// A time as responses have it, from milliseconds since 1970.
-pub fn time_text(ms: i64) -> String {
-    let mut out = Vec::new();
-    write_time(ms, &mut out);
-    String::from_utf8_lossy(&out).into_owned()
 }

@@ -41,7 +41,7 @@ pub(crate) fn write_intervals<T>(
 
 /// The error of a facet whose interval does not fit the matches.
 pub(crate) fn invalid_interval(at: usize, detail: String) -> Error {
-    Error::invalid("invalid_request", format!("/facets/{at}/interval"), detail)
+    Error::request(format!("/facets/{at}/interval"), detail)
 }
 
 /// Appends a time as a JSON string.

@@ -56,7 +56,7 @@ impl TallyMemory {
     pub(super) fn check(&self) -> Result<(), Error> {
         if self.bytes.load(Relaxed) > self.max_bytes {
             let detail = "the matches have too many different values to be counted at once: take fewer facets, or a filter";
-            return Err(Error::invalid("invalid_request", "/facets", detail));
+            return Err(Error::request("/facets", detail));
         }
         if OF_ALL.load(Relaxed) > MAX_OF_ALL {
             return Err(Error::Busy {

@@ -137,5 +137,5 @@ impl ValuesWriter<'_> {
 
 fn too_long(at: usize) -> Error {
     let detail = "the texts that the facets list are longer than a page may be: take a lower limit";
-    Error::invalid("invalid_request", format!("/facets/{at}"), detail)
+    Error::request(format!("/facets/{at}"), detail)
 }

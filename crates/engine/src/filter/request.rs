@@ -42,7 +42,7 @@ impl<'a> RequestReader<'a> {
     pub(crate) fn new(json: &'a str, limits: &Limits) -> Result<Self, Error> {
         let invalid = |error: serde_json::Error| {
             if error.is_data() {
-                Error::invalid("invalid_request", "", "must be an object")
+                Error::request("", "must be an object")
             } else {
                 Error::invalid("invalid_json", "", error.to_string())
             }
@@ -102,7 +102,7 @@ impl<'a> RequestReader<'a> {
         let name = self.text("form")?.unwrap_or("integer");
         Variant::named(name).ok_or_else(|| {
             let detail = "must be \"uuid\", \"integer\" or \"both\"";
-            Error::invalid("invalid_request", "/form", detail)
+            Error::request("/form", detail)
         })
     }
 
@@ -130,11 +130,7 @@ impl<'a> RequestReader<'a> {
             Some(limit) if (1..=MAX_LIMIT as u64).contains(&limit) => Ok(limit as usize),
             Some(_) => {
                 let detail = format!("must be between 1 and {MAX_LIMIT}");
-                Err(Error::invalid(
-                    "invalid_request",
-                    "/pagination/limit",
-                    detail,
-                ))
+                Err(Error::request("/pagination/limit", detail))
             }
         }
     }
@@ -208,13 +204,8 @@ impl<'a> RequestReader<'a> {
     ) -> Result<Option<T>, Error> {
         self.get(name)
             .map(|value| {
-                read(value).ok_or_else(|| {
-                    Error::invalid(
-                        "invalid_request",
-                        format!("/{name}"),
-                        format!("must be {what}"),
-                    )
-                })
+                read(value)
+                    .ok_or_else(|| Error::request(format!("/{name}"), format!("must be {what}")))
             })
             .transpose()
     }

@@ -15,6 +15,7 @@ pub(crate) use calendar::{civil_from_days, days_from_civil};
 pub(crate) use limits::check_column;
 pub(crate) use reader::{Reader, Shape};
 pub(crate) use record_members::{write_id, write_key, write_passage, write_times};
+pub use time::time_text;
 pub(crate) use time::{Instant, parse_time, write_time};
 pub use tree::check;
 pub(crate) use tree::{Json, parse};

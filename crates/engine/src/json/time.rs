@@ -145,6 +145,13 @@ impl Scan<'_> {
     }
 }
 
+/// A time as responses have it, from milliseconds since 1970.
+pub fn time_text(ms: i64) -> String {
+    let mut out = Vec::new();
+    write_time(ms, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 /// Appends milliseconds since 1970 as `2026-01-02T03:04:05.678Z`, the format of JavaScript's `toISOString`.
 pub(crate) fn write_time(milliseconds: i64, out: &mut Vec<u8>) {
     let (year, month, day) = civil_from_days(milliseconds.div_euclid(DAY));

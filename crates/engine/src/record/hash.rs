@@ -55,6 +55,11 @@ pub(crate) fn content_hash(parts: &[&[u8]]) -> [u8; 16] {
     hash
 }
 
+/// Bytes that identify something, in 32 hexadecimal digits.
+pub(crate) fn hexadecimal(bytes: [u8; 16]) -> String {
+    format!("{:032x}", u128::from_be_bytes(bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::content_hash;

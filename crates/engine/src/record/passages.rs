@@ -101,11 +101,11 @@ impl Passages {
     /// Reads the bytes of [`Passages::to_bytes`]; `None` when they are not those of passages with vectors of `dimensions`.
     pub(crate) fn from_bytes(bytes: &[u8], dimensions: usize) -> Option<Self> {
         let mut rest = bytes;
-        let count = number(&mut rest)? as usize;
+        let count = take_number(&mut rest)? as usize;
         let mut places = Vec::new();
         for _ in 0..count {
-            let (start, end) = (number(&mut rest)?, number(&mut rest)?);
-            let length = number(&mut rest)? as usize;
+            let (start, end) = (take_number(&mut rest)?, take_number(&mut rest)?);
+            let length = take_number(&mut rest)? as usize;
             let (name, later) = rest.split_at_checked(length)?;
             rest = later;
             places.push(Passage {
@@ -127,7 +127,7 @@ impl Passages {
 }
 
 /// Takes a number off the start of `rest`.
-fn number(rest: &mut &[u8]) -> Option<u32> {
+pub(crate) fn take_number(rest: &mut &[u8]) -> Option<u32> {
     let (bytes, later) = rest.split_first_chunk::<4>()?;
     *rest = later;
     Some(u32::from_le_bytes(*bytes))

@@ -102,7 +102,7 @@ impl MapRequest {
         let names = names.and_then(|names| names.iter().map(Value::as_str).collect());
         let names: Vec<&str> = names.ok_or_else(|| {
             let detail = "must be a list of column names";
-            Error::invalid("invalid_request", "/columns", detail)
+            Error::request("/columns", detail)
         })?;
         let columns = names.into_iter().map(str::to_owned).collect();
         Ok(Some(Self { columns }))

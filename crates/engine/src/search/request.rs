@@ -47,8 +47,7 @@ impl Search {
         let request = RequestReader::new(json, limits)?;
         let threshold = request.number("threshold")?.unwrap_or(0.2);
         if !(0.0..=1.0).contains(&threshold) {
-            return Err(Error::invalid(
-                "invalid_request",
+            return Err(Error::request(
                 "/search/threshold",
                 "must be between 0 and 1",
             ));
@@ -111,7 +110,7 @@ impl Search {
         }
         if self.lexical.is_some() && !is_lexical {
             let detail = "the database does not know its words: switch that on with \"lexical\": true in its settings, or search without lexical";
-            return Err(Error::invalid("invalid_request", "/search/lexical", detail));
+            return Err(Error::request("/search/lexical", detail));
         }
         Ok(to_unit_q30(vector)?)
     }
@@ -123,7 +122,7 @@ impl LexicalRequest {
     /// # Errors
     /// [`Error::Invalid`].
     fn parse(request: &RequestReader<'_>) -> Result<Option<Self>, Error> {
-        let invalid = |detail: &str| Error::invalid("invalid_request", "/search/lexical", detail);
+        let invalid = |detail: &str| Error::request("/search/lexical", detail);
         let Some(lexical) = request.members.get("lexical") else {
             return Ok(None);
         };
@@ -141,7 +140,7 @@ impl LexicalRequest {
 
 /// The error of a search that can't be approximate.
 fn not_approximate(detail: &str) -> Error {
-    Error::invalid("invalid_request", "/approximate", detail)
+    Error::request("/approximate", detail)
 }
 
 fn invalid_cursor(variant: Variant) -> Error {

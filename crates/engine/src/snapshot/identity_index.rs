@@ -26,7 +26,7 @@ impl IdentityIndex {
             for slot in block.alive.iter() {
                 let row = block.row(slot);
                 ids.insert_unique(hasher.id(block.id(slot)), row, |&other| {
-                    hasher.id(id_of(snapshot, other))
+                    hasher.id(snapshot.id_of(other))
                 });
                 uuids.insert_unique(hasher.uuid(block.uuid(slot)), row, |&other| {
                     hasher.uuid(uuid_of(snapshot, other))
@@ -38,7 +38,7 @@ impl IdentityIndex {
 
     pub(crate) fn find_id(&self, snapshot: &Snapshot, id: RecordId) -> Option<RecordRow> {
         self.ids
-            .find(self.hasher.id(id), |&row| id_of(snapshot, row) == id)
+            .find(self.hasher.id(id), |&row| snapshot.id_of(row) == id)
             .copied()
     }
 
@@ -67,13 +67,13 @@ impl IdentityIndex {
     ///
     /// `snapshot` must hold the new row and every row that the index holds.
     pub(crate) fn insert(&mut self, snapshot: &Snapshot, row: RecordRow) {
-        let (id, uuid) = (id_of(snapshot, row), uuid_of(snapshot, row));
+        let (id, uuid) = (snapshot.id_of(row), uuid_of(snapshot, row));
         let hasher = &self.hasher;
         self.ids
             .entry(
                 hasher.id(id),
-                |&other| id_of(snapshot, other) == id,
-                |&other| hasher.id(id_of(snapshot, other)),
+                |&other| snapshot.id_of(other) == id,
+                |&other| hasher.id(snapshot.id_of(other)),
             )
             .insert(row);
         self.uuids
@@ -87,7 +87,7 @@ impl IdentityIndex {
 
     /// Removes a record's identities. `snapshot` must still hold the row.
     pub(crate) fn remove(&mut self, snapshot: &Snapshot, row: RecordRow) {
-        let (id, uuid) = (id_of(snapshot, row), uuid_of(snapshot, row));
+        let (id, uuid) = (snapshot.id_of(row), uuid_of(snapshot, row));
         let hasher = &self.hasher;
         if let Ok(entry) = self.ids.find_entry(hasher.id(id), |&other| other == row) {
             entry.remove();
@@ -103,11 +103,6 @@ impl IdentityIndex {
     pub(crate) fn memory_bytes(&self) -> usize {
         (self.ids.allocation_size()) + self.uuids.allocation_size()
     }
-}
-
-fn id_of(snapshot: &Snapshot, row: RecordRow) -> RecordId {
-    let (block, slot) = snapshot.at(row);
-    block.id(slot)
 }
 
 fn uuid_of(snapshot: &Snapshot, row: RecordRow) -> RecordUuid {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::columns::Mask;
-use crate::record::{Passage, Passages};
+use crate::record::{Passage, Passages, take_number};
 
 /// The passages of a block.
 ///
@@ -164,12 +164,12 @@ impl PassageTable {
     /// Reads the bytes of [`PassageTable::to_bytes`]; `None` when they are not those of a block of `records` records.
     pub(crate) fn from_bytes(bytes: &[u8], records: usize) -> Option<Box<Self>> {
         let mut rest = bytes;
-        let (slots, columns) = (number(&mut rest)?, number(&mut rest)?);
+        let (slots, columns) = (take_number(&mut rest)?, take_number(&mut rest)?);
         let mut table = Self::empty();
         let mut count = 0_u32;
         for _ in 0..slots {
-            let slot = number(&mut rest)?;
-            let places = number(&mut rest).filter(|&places| places > 1)?;
+            let slot = take_number(&mut rest)?;
+            let places = take_number(&mut rest).filter(|&places| places > 1)?;
             let is_next = table
                 .slots
                 .last()
@@ -182,26 +182,19 @@ impl PassageTable {
             table.starts.push(count);
         }
         for _ in 0..columns {
-            let length = number(&mut rest)? as usize;
+            let length = take_number(&mut rest)? as usize;
             let (name, later) = rest.split_at_checked(length)?;
             rest = later;
             table.columns.push(std::str::from_utf8(name).ok()?.into());
         }
         for _ in 0..count {
-            let column = number(&mut rest).filter(|&column| column < columns)?;
-            let (start, end) = (number(&mut rest)?, number(&mut rest)?);
+            let column = take_number(&mut rest).filter(|&column| column < columns)?;
+            let (start, end) = (take_number(&mut rest)?, take_number(&mut rest)?);
             table.places.push(Place { column, start, end });
         }
         table.index();
         (rest.is_empty() && slots > 0).then(|| Box::new(table))
     }
-}
-
-/// Takes a number off the start of `rest`.
-fn number(rest: &mut &[u8]) -> Option<u32> {
-    let (bytes, later) = rest.split_first_chunk::<4>()?;
-    *rest = later;
-    Some(u32::from_le_bytes(*bytes))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cosift_kernels::{Codes, Residence};
 
 use crate::columns::ColumnNames;
-use crate::record::{Data, RecordRow};
+use crate::record::{Data, RecordId, RecordRow};
 use crate::snapshot::block::Block;
 
 /// All records of a database after one commit. A snapshot never changes: readers keep theirs while the writer publishes
@@ -78,6 +78,12 @@ impl Snapshot {
     pub(crate) fn at(&self, row: RecordRow) -> (&Block, usize) {
         let (at, slot) = self.locate(row).expect("a row of this snapshot");
         (&self.blocks[at], slot)
+    }
+
+    /// The id of the record in a row, which must come from this snapshot or its index.
+    pub(crate) fn id_of(&self, row: RecordRow) -> RecordId {
+        let (block, slot) = self.at(row);
+        block.id(slot)
     }
 
     /// The number of the next new row.

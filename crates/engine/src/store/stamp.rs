@@ -5,6 +5,7 @@
 //! what the store held then, and the commits after it bring them up to date. A store that does not know the stamp is
 //! from an earlier time or from another history, whatever its number of commits is.
 
+use crate::record::hexadecimal;
 use crate::store::error::StoreError;
 use crate::store::meta::{new_identity, write_meta};
 use crate::store::reader::Reader;
@@ -20,7 +21,7 @@ pub(crate) struct Stamp([u8; 16]);
 impl Stamp {
     /// The stamp as the list of the files names it.
     pub(crate) fn name(self) -> String {
-        format!("{:032x}", u128::from_be_bytes(self.0))
+        hexadecimal(self.0)
     }
 }
 

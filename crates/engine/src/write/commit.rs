@@ -82,7 +82,7 @@ pub(crate) fn stage_commit(
     let settings = context.settings;
     if prepared.committed {
         let detail = "the records were committed already: prepare them again";
-        return Err(Error::invalid("invalid_request", "/records", detail));
+        return Err(Error::request("/records", detail));
     }
     let problems = check_given(settings, &prepared.records)?;
     if prepared.settings != *settings {

@@ -172,8 +172,7 @@ impl Committer {
                 .as_ref()
                 .and_then(|patch| patch.find(&published))
             {
-                let (block, slot) = published.snapshot.at(row);
-                ids.push(block.id(slot).0);
+                ids.push(published.snapshot.id_of(row).0);
             }
             for record in &prepared.records {
                 ids.extend(record.new.id);
@@ -181,8 +180,7 @@ impl Committer {
                 if let Some(row) =
                     uuid.and_then(|uuid| published.index.find_uuid(&published.snapshot, uuid))
                 {
-                    let (block, slot) = published.snapshot.at(row);
-                    ids.push(block.id(slot).0);
+                    ids.push(published.snapshot.id_of(row).0);
                 }
             }
         }

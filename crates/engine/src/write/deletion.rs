@@ -60,17 +60,12 @@ impl Deletion {
                     .collect::<Result<Vec<_>, _>>()?,
             ),
             Some(_) => {
-                return Err(Error::invalid(
-                    "invalid_request",
-                    "/ids",
-                    "must be an array",
-                ));
+                return Err(Error::request("/ids", "must be an array"));
             }
         };
         let chosen = request.has_filter() || request.get("time_range").is_some();
         if ids.is_some() == chosen {
-            return Err(Error::invalid(
-                "invalid_request",
+            return Err(Error::request(
                 "",
                 "give either ids, or a filter or time_range or both",
             ));
@@ -143,8 +138,7 @@ fn read_id((at, id): (usize, &Value)) -> Result<RecordRef, Error> {
         _ => None,
     };
     read.ok_or_else(|| {
-        Error::invalid(
-            "invalid_request",
+        Error::request(
             format!("/ids/{at}"),
             "must be an integer id, a UUID, or key:<key>",
         )

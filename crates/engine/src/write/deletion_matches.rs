@@ -70,10 +70,7 @@ impl DeletionMatches {
 
     /// The matches in the last snapshot that was tested.
     pub(crate) fn records(&self) -> impl Iterator<Item = (RecordId, RecordRow)> {
-        self.rows.iter().map(|&row| {
-            let (block, slot) = self.snapshot.at(row);
-            (block.id(slot), row)
-        })
+        (self.rows.iter()).map(|&row| (self.snapshot.id_of(row), row))
     }
 
     /// The published snapshot, and the rows of the ids there, if the deletion names ids.

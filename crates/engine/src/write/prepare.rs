@@ -189,8 +189,7 @@ pub(crate) fn find_known(
         let by_id = id.and_then(|id| index.find_id(snapshot, RecordId(id)));
         let row =
             by_id.or_else(|| uuid.and_then(|uuid| index.find_uuid(snapshot, RecordUuid(uuid))))?;
-        let (block, slot) = snapshot.at(row);
-        Some(block.id(slot))
+        Some(snapshot.id_of(row))
     };
     prepared.records.iter().map(find).collect()
 }

@@ -4,7 +4,9 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::record::{Data, RecordId, RecordRow, ValidationError, Vectors, record_hash};
+use crate::record::{
+    Data, RecordId, RecordRow, ValidationError, Vectors, hexadecimal, record_hash,
+};
 use crate::settings::{RecordText, Settings, TextLine};
 use crate::snapshot::Published;
 use crate::write::checks::check_vector;
@@ -199,7 +201,7 @@ impl Prepared {
     /// created later with the same id has another epoch.
     #[must_use]
     pub fn epoch(&self) -> String {
-        format!("{:032x}", u128::from_be_bytes(self.epoch))
+        hexadecimal(self.epoch)
     }
 
     /// The number of records to write; 0 after a commit has written them.

@@ -343,8 +343,7 @@ impl Stage {
             return Some(id);
         }
         let Published { snapshot, index } = context.published;
-        let (block, slot) = snapshot.at(index.find_uuid(snapshot, uuid)?);
-        let id = block.id(slot);
+        let id = snapshot.id_of(index.find_uuid(snapshot, uuid)?);
         self.find_id(context, id).then_some(id)
     }
 }

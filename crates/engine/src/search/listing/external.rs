@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use crate::columns::ColumnNames;
 use crate::error::Error;
-use crate::record::{PageStart, Ranked, TimeRange};
+use crate::record::{PageStart, Ranked};
 use crate::runtime::StopCheck;
 use crate::search::external::{Selected, id_text, rows_of};
-use crate::search::listing::cursor::{Cursor, LOST_CURSOR, invalid_cursor};
+use crate::search::listing::cursor::Cursor;
 use crate::search::listing::position::ListingPosition;
 use crate::search::listing::request::Query;
 use crate::search::listing::sort_key::SortKey;
-use crate::snapshot::{Published, Selection};
+use crate::snapshot::Published;
 
 impl Query {
     /// What a store needs to select the records of the page. `named` are the records that the cursor names: the page
@@ -48,13 +48,9 @@ impl Query {
         let Some(cursor) = &self.cursor else {
             return Ok(Value::Null);
         };
-        let snapshot = &published.snapshot;
         let rows = cursor.rows(published, self.common.variant);
-        let forced = Selection::bind(snapshot, self.forced.as_ref(), TimeRange::ALWAYS);
-        let visible = |record: (&_, usize)| forced.holds(record, &StopCheck::never());
-        let sort = self.sort.bind(&snapshot.names);
-        let found = cursor.find(snapshot, &rows, &sort, visible)?;
-        let start = found.ok_or_else(|| invalid_cursor(LOST_CURSOR))?;
+        let never = StopCheck::never();
+        let start = self.start_of(cursor, &published.snapshot, &rows, &never)?;
         Ok(self.position(&start))
     }
 

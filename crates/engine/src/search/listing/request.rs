@@ -3,9 +3,13 @@
 use crate::error::Error;
 use crate::filter::{Filter, RequestReader};
 use crate::limits::Limits;
+use crate::record::{PageStart, RecordRow, TimeRange};
+use crate::runtime::StopCheck;
 use crate::search::common::Common;
-use crate::search::listing::cursor::{Cursor, invalid_cursor};
+use crate::search::listing::cursor::{Cursor, LOST_CURSOR, invalid_cursor};
+use crate::search::listing::position::ListingPosition;
 use crate::search::listing::sort::Sort;
+use crate::snapshot::{Block, Selection, Snapshot};
 
 /// A filter-only request, parsed and checked.
 #[derive(Clone, Debug)]
@@ -40,5 +44,23 @@ impl Query {
             cursor,
             cursor_hash: request.hash_of(|member| member == "cursor"),
         })
+    }
+
+    /// Where the page after `cursor` begins. `rows` are those of the records that the cursor names.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when all of them were changed, deleted or hidden; [`Error::Stopped`].
+    pub(crate) fn start_of(
+        &self,
+        cursor: &Cursor,
+        snapshot: &Snapshot,
+        rows: &[Option<RecordRow>],
+        stop_check: &StopCheck<'_>,
+    ) -> Result<PageStart<ListingPosition<'static>>, Error> {
+        let forced = Selection::bind(snapshot, self.forced.as_ref(), TimeRange::ALWAYS);
+        let visible = |record: (&Block, usize)| forced.holds(record, stop_check);
+        let sort = self.sort.bind(&snapshot.names);
+        let found = cursor.find(snapshot, rows, &sort, visible)?;
+        found.ok_or_else(|| invalid_cursor(LOST_CURSOR))
     }
 }

@@ -6,11 +6,10 @@ use std::time::Instant;
 
 use crate::error::Error;
 use crate::facets::FacetCounter;
-use crate::record::{IdKey, PageStart, Ranked, RecordRow, TimeRange};
+use crate::record::{IdKey, PageStart, Ranked, RecordRow};
 use crate::runtime::{StopCheck, StopFlag};
 use crate::search::caches::{CachedPage, Counted};
 use crate::search::explain::Report;
-use crate::search::listing::cursor::{LOST_CURSOR, invalid_cursor};
 use crate::search::listing::first_records::{FirstRecords, RankedRecord};
 use crate::search::listing::key_range::KeyRange;
 use crate::search::listing::position::ListingPosition;
@@ -18,7 +17,7 @@ use crate::search::listing::request::Query;
 use crate::search::page::{Page, PageContent};
 use crate::search::running::MAX_COUNTED;
 use crate::search::searchable::Searchable;
-use crate::snapshot::{Block, EXPENSIVE_NS, Selection, Snapshot};
+use crate::snapshot::{EXPENSIVE_NS, Selection, Snapshot};
 
 /// A filter-only request, bound to a snapshot.
 pub(crate) struct BoundQuery {
@@ -49,17 +48,9 @@ impl Query {
             let named = cursor.map(|cursor| (cursor, cursor.rows(&published, self.common.variant)));
             (Arc::clone(&published.snapshot), named)
         };
-        let start = match named {
-            None => None,
-            Some((cursor, rows)) => {
-                let forced = Selection::bind(&snapshot, self.forced.as_ref(), TimeRange::ALWAYS);
-                let stop_check = StopCheck::new(&stop);
-                let visible = |record: (&Block, usize)| forced.holds(record, &stop_check);
-                let sort = self.sort.bind(&snapshot.names);
-                let found = cursor.find(&snapshot, &rows, &sort, visible)?;
-                Some(found.ok_or_else(|| invalid_cursor(LOST_CURSOR))?)
-            }
-        };
+        let stop_check = &StopCheck::new(&stop);
+        let start = named.map(|(cursor, rows)| self.start_of(cursor, &snapshot, &rows, stop_check));
+        let start = start.transpose()?;
         let common = &self.common;
         let mut selection = Selection::bind(&snapshot, common.filter.as_ref(), common.time_range);
         if common.map.is_some() {

@@ -60,11 +60,7 @@ impl Sort {
             (None, Some("changed_at" | "last_changed_time")) => SortBy::Time(RecordTime::Changed),
             (None, Some("synced_at" | "last_seen_time")) => SortBy::Time(RecordTime::Synced),
             _ => {
-                return Err(Error::invalid(
-                    "invalid_request",
-                    "/sort",
-                    "give either column or time",
-                ));
+                return Err(Error::request("/sort", "give either column or time"));
             }
         };
         let descending = match member("direction") {
@@ -72,7 +68,7 @@ impl Sort {
             Some("desc") => true,
             Some(_) => {
                 let detail = "must be \"asc\" or \"desc\"";
-                return Err(Error::invalid("invalid_request", "/sort/direction", detail));
+                return Err(Error::request("/sort/direction", detail));
             }
         };
         Ok(Self { by, descending })

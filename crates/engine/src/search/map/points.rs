@@ -60,12 +60,8 @@ impl<P: PagePosition> PageContent<'_, P> {
     /// matches have the same picture in any order.
     fn project(&self, stop_check: &StopCheck<'_>) -> Result<Projection, Error> {
         let records = &self.records[..self.records.len().min(self.request.limit)];
-        let id = |at: usize| {
-            let (block, slot) = self.snapshot.at(records[at].row);
-            block.id(slot)
-        };
         let mut order: Vec<usize> = (0..records.len()).collect();
-        order.sort_unstable_by_key(|&at| id(at));
+        order.sort_unstable_by_key(|&at| self.snapshot.id_of(records[at].row));
         let mut vectors = Vec::new();
         let mut buffer = VectorBuffer::default();
         for &at in &order {
