@@ -49,7 +49,7 @@ async function run(options: BackupCommandOptions): Promise<void> {
   const file = output === '-' ? undefined : await OutputFile.at(output);
   const signal = abortOnSignal();
   const bar = new ProgressBar(process.stderr, 'MiB');
-  const databases = await openTarget(options);
+  await using databases = await openTarget(options);
   let size = 0;
   try {
     const onProgress = ({ bytes, total }: { bytes: number; total: number }) => {
@@ -70,7 +70,5 @@ async function run(options: BackupCommandOptions): Promise<void> {
     if (!signal.aborted) throw error;
     process.stderr.write('stopped: no backup was written\n');
     process.exitCode = 130;
-  } finally {
-    await databases.close();
   }
 }

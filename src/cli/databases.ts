@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import type { Databases } from '../api/index.js';
 import { CosiftError, isCode } from '../errors.js';
 import { columnNames } from '../readers/option-text.js';
 import type { DatabaseDescription, DatabaseSettings } from '../schema/index.js';
@@ -87,7 +86,8 @@ export function databasesCommand(): Command {
 }
 
 async function list(options: ShowOptions): Promise<void> {
-  const descriptions = await withTarget(options, (databases) => databases.databases());
+  await using databases = await openTarget(options);
+  const descriptions = await databases.databases();
   if (options.json) return writeLines([shownJson(descriptions, 2)]);
   if (descriptions.length === 0) return writeLines(['there is no database']);
   const rows = descriptions.map(({ id, records, model, dimensions, sizes, times }) => [
@@ -104,9 +104,8 @@ async function list(options: ShowOptions): Promise<void> {
 }
 
 async function show(id: string, options: ShowOptions): Promise<void> {
-  const description = await withTarget(options, (databases) =>
-    withDatabase(databases, id, () => databases.database(id).describe()),
-  );
+  await using databases = await openTarget(options);
+  const description = await withDatabase(databases, id, () => databases.database(id).describe());
   await print(description, options);
 }
 
@@ -156,7 +155,7 @@ async function create(id: string, options: CreateOptions): Promise<void> {
     ...(approximate && { approximate }),
     ...(lexical && { lexical }),
   };
-  const databases = await openTarget(options, { create: true });
+  await using databases = await openTarget(options, { create: true });
   try {
     await databases.createDatabase(id, settings);
     await print(await databases.database(id).describe(), options);
@@ -164,33 +163,21 @@ async function create(id: string, options: CreateOptions): Promise<void> {
     if (!isCode(error, 'database_exists')) throw error;
     const advice = `\`cosift databases show ${id}\` shows its settings`;
     throw new CosiftError(error.code, `${error.detail}; ${advice}`, { cause: error });
-  } finally {
-    await databases.close();
   }
 }
 
 async function drop(id: string, options: DropOptions): Promise<void> {
-  await withTarget(options, (databases) =>
-    withDatabase(databases, id, async () => {
-      const database = databases.database(id);
-      const { records } = await database.describe();
-      const what = `"${id}" with ${count(records)} records`;
-      if (!options.yes && !(await confirm(`drop ${what}`, id))) {
-        console.log('nothing was dropped');
-        process.exitCode = 1;
-        return;
-      }
-      await database.drop();
-      console.log(`dropped ${what}`);
-    }),
-  );
-}
-
-async function withTarget<T>(options: TargetOptions, work: (databases: Databases) => Promise<T>): Promise<T> {
-  const databases = await openTarget(options);
-  try {
-    return await work(databases);
-  } finally {
-    await databases.close();
-  }
+  await using databases = await openTarget(options);
+  await withDatabase(databases, id, async () => {
+    const database = databases.database(id);
+    const { records } = await database.describe();
+    const what = `"${id}" with ${count(records)} records`;
+    if (!options.yes && !(await confirm(`drop ${what}`, id))) {
+      console.log('nothing was dropped');
+      process.exitCode = 1;
+      return;
+    }
+    await database.drop();
+    console.log(`dropped ${what}`);
+  });
 }

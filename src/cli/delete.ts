@@ -41,7 +41,7 @@ export function deleteCommand(): Command {
 async function deleteRecords(id: string, options: DeleteOptions): Promise<void> {
   const { id: ids, where } = options;
   if (ids === undefined && where === undefined) throw new Error('which records? Give --id or --where');
-  const databases = await openTarget(options);
+  await using databases = await openTarget(options);
   try {
     await withDatabase(databases, id, async () => {
       const database = databases.database(id);
@@ -60,8 +60,6 @@ async function deleteRecords(id: string, options: DeleteOptions): Promise<void> 
     });
   } catch (error) {
     throw withOptionNames(error);
-  } finally {
-    await databases.close();
   }
 }
 

@@ -30,13 +30,8 @@ export function getCommand(): Command {
 }
 
 async function get(database: string, id: string, options: GetOptions): Promise<void> {
-  const reader = await openReader(options);
-  let record: OrderedObject | undefined;
-  try {
-    record = await withDatabase(reader.databases, database, () => reader.record(database, id));
-  } finally {
-    await reader.close();
-  }
+  await using reader = await openReader(options);
+  const record = await withDatabase(reader.databases, database, () => reader.record(database, id));
   if (record === undefined) throw new Error(`there is no record ${id} in "${database}"`);
   await writeLines(
     options.json ? [writeOrdered(record, '  ')] : [table(['member', 'value'], rowsOf(record), outputWidth())],

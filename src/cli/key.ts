@@ -45,14 +45,14 @@ export function keyCommand(): Command {
             'cosift key create --name sync --actions records.read,records.write --databases facts,places',
           ),
         )
-        .action((options: CreateOptions) => withKeys(options, (keys) => create(keys, options))),
+        .action(create),
     )
     .addCommand(
       modelFreeCommand('list')
         .description('list keys, without their secrets')
         .option('--json', 'print the descriptions of the keys as JSON')
         .addHelpText('after', examples('cosift key list', 'cosift key list --url http://127.0.0.1:8080'))
-        .action((options: ListOptions) => withKeys(options, (keys) => list(keys, options))),
+        .action(list),
     )
     .addCommand(
       modelFreeCommand('revoke')
@@ -60,22 +60,12 @@ export function keyCommand(): Command {
         .argument('<key-id>', 'as `list` shows it')
         .option('--descendants', 'also revoke the keys that it issued, directly or through others')
         .addHelpText('after', examples('cosift key revoke 5wq0xs9nr2ad --descendants'))
-        .action((keyId: string, options: RevokeOptions) =>
-          withKeys(options, (keys) => revoke(keys, keyId, options)),
-        ),
+        .action(revoke),
     );
 }
 
-async function withKeys(options: TargetOptions, work: (keys: Keys) => Promise<void>): Promise<void> {
-  const keys = await openKeys(options);
-  try {
-    await work(keys);
-  } finally {
-    await keys.close();
-  }
-}
-
-async function create(keys: Keys, options: CreateOptions): Promise<void> {
+async function create(options: CreateOptions): Promise<void> {
+  await using keys = await openKeys(options);
   const { name, actions, databases, expires, where } = options;
   const { checkKeyRequest } = await import('../schema/index.js');
   const request = {
@@ -106,9 +96,10 @@ async function warnOfMissingDatabases(keys: Keys, ids: readonly string[]): Promi
   }
 }
 
-async function list(keys: Keys, { json }: ListOptions): Promise<void> {
+async function list(options: ListOptions): Promise<void> {
+  await using keys = await openKeys(options);
   const descriptions = await keys.list();
-  if (json) {
+  if (options.json) {
     console.log(shownJson(descriptions, 2));
     return;
   }
@@ -128,7 +119,8 @@ async function list(keys: Keys, { json }: ListOptions): Promise<void> {
   }
 }
 
-async function revoke(keys: Keys, keyId: string, options: RevokeOptions): Promise<void> {
+async function revoke(keyId: string, options: RevokeOptions): Promise<void> {
+  await using keys = await openKeys(options);
   const descendants = options.descendants === true;
   await keys.revoke(keyId, { descendants });
   console.log(`revoked ${keyId}${descendants ? ' and the keys that it issued' : ''}`);

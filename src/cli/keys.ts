@@ -5,14 +5,13 @@ import type { IssuedKey, KeyDescription, KeyRequest } from '../schema/index.js';
 import { checkDataDirectory, openServer, type TargetOptions } from './target.js';
 
 /** The keys of a data directory or of a running server. */
-export interface Keys {
+export interface Keys extends AsyncDisposable {
   issue(request: KeyRequest): Promise<IssuedKey>;
   list(): Promise<KeyDescription[]>;
   /** The ids of all databases; undefined when the caller may not list them. */
   databases(): Promise<string[] | undefined>;
   /** Revokes a key; with `descendants`, also the keys that it issued, directly or through others. */
   revoke(keyId: string, options: { descendants: boolean }): Promise<void>;
-  close(): Promise<void>;
 }
 
 export async function openKeys(options: TargetOptions): Promise<Keys> {
@@ -32,7 +31,7 @@ export async function openKeys(options: TargetOptions): Promise<Keys> {
     revoke: async (keyId, options) => {
       await store.revoke(keyId, ADMIN, options);
     },
-    close: async () => undefined,
+    [Symbol.asyncDispose]: async () => undefined,
   };
 }
 
@@ -51,7 +50,7 @@ async function keysOfStore(url: string): Promise<Keys> {
     list: () => store.list(ADMIN),
     databases: async () => (await new PostgresStore(database, LIMITS).progress()).map(({ id }) => id),
     revoke: (keyId, options) => store.revoke(keyId, ADMIN, options),
-    close: () => tables.close(),
+    [Symbol.asyncDispose]: () => tables.close(),
   };
 }
 
@@ -65,6 +64,6 @@ function keysOfServer(client: Client): Keys {
         () => undefined,
       ),
     revoke: (keyId, options) => client.revokeKey(keyId, options),
-    close: () => client.close(),
+    [Symbol.asyncDispose]: () => client.close(),
   };
 }

@@ -34,7 +34,7 @@ async function run(id: string, options: ReembedOptions): Promise<void> {
     throw new CosiftError('invalid_request', 'give either --model or --cancel');
   }
   const stop = abortOnSignal();
-  const databases = await openTarget(options);
+  await using databases = await openTarget(options);
   const started = Date.now();
   const bar = new ProgressBar();
   let last: Reembedding | undefined;
@@ -64,7 +64,5 @@ async function run(id: string, options: ReembedOptions): Promise<void> {
     const next = options.url === undefined ? 'Run the same command to go on' : 'The server goes on';
     process.stderr.write(`stopped: ${what}. ${next}; --cancel removes them.\n`);
     process.exitCode = 130;
-  } finally {
-    await databases.close();
   }
 }

@@ -33,7 +33,7 @@ export async function exportRecords(options: ExportOptions): Promise<void> {
   const stop = abortOnSignal();
   const bar = new ProgressBar();
   const started = Date.now();
-  const databases = await openTarget(options);
+  await using databases = await openTarget(options);
   try {
     const exported = new Export(databases.database(id), options, stop, bar);
     const bytes = exported.bytes(format, vectors);
@@ -53,8 +53,6 @@ export async function exportRecords(options: ExportOptions): Promise<void> {
       `stopped: the export is not complete${output === undefined ? '' : `, and ${output} is as it was`}\n`,
     );
     process.exitCode = 130;
-  } finally {
-    await databases.close();
   }
 }
 

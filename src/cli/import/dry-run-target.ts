@@ -38,12 +38,8 @@ export async function withTarget<T>(
   if (url === undefined && store === undefined && !existsSync(path.join(data, 'databases', id))) {
     return use(newTarget(settings));
   }
-  const databases = await openTarget(options);
-  try {
-    return await use(await targetOf(databases, id, settings));
-  } finally {
-    await databases.close();
-  }
+  await using databases = await openTarget(options);
+  return await use(await targetOf(databases, id, settings));
 }
 
 async function targetOf(databases: Databases, id: string, settings: DatabaseSettings): Promise<DryRunTarget> {

@@ -35,15 +35,11 @@ export async function importFile(name: string, given: ImportOptions): Promise<vo
       bar.clear();
       for (const line of lines) console.log(line);
     } else {
-      const databases = await openTarget(options, { create: true });
-      try {
-        const calls = { stop, bar, badRows, print, progress };
-        const result = await storeRecords(input, databases, options, calls);
-        bar.clear();
-        for (const line of summaryOf(result, input, badRows, Date.now() - started)) console.log(line);
-      } finally {
-        await databases.close();
-      }
+      await using databases = await openTarget(options, { create: true });
+      const calls = { stop, bar, badRows, print, progress };
+      const result = await storeRecords(input, databases, options, calls);
+      bar.clear();
+      for (const line of summaryOf(result, input, badRows, Date.now() - started)) console.log(line);
     }
     isComplete = true;
     const unseen = input.unseenColumns();

@@ -120,12 +120,8 @@ async function databasesOf(options: TargetOptions): Promise<DatabaseDescription[
     !isDirectory(path.join(options.data, 'databases'))
   )
     return [];
-  const target = await openTarget(options);
-  try {
-    return await target.databases();
-  } finally {
-    await target.close();
-  }
+  await using target = await openTarget(options);
+  return await target.databases();
 }
 
 function usersOf(model: string, databases: readonly DatabaseDescription[]): string {

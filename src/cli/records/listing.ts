@@ -11,9 +11,8 @@ import { count } from '../progress-bar.js';
 import type { TargetOptions } from '../target.js';
 import { whereOption } from '../where/parse-where.js';
 import { Csv, JsonLines, type RecordFormat, SCORE, Table } from './formats.js';
-import type { Question } from './json-reader.js';
 import { columnsOf, unknownColumns, withDatabase } from './near-names.js';
-import { openReader, type Reader } from './reader.js';
+import { type ListRequest, openReader, type Reader } from './reader.js';
 
 /** Maximum number of records that a request may ask for. */
 const PAGE_LIMIT = 100;
@@ -73,30 +72,26 @@ export function requestOf({ where, since, until }: ListingOptions): {
   };
 }
 
-/** Prints the records that a question finds. `nothing` is printed when there are none. */
+/** Prints the records that a request finds. `nothing` is printed when there are none. */
 export async function list(
   database: string,
-  question: Question,
+  listed: ListRequest,
   given: ListingOptions,
   nothing: string,
 ): Promise<void> {
   const options = given.columns === undefined ? given : { ...given, columns: columnNames(given.columns) };
-  const reader = await openReader(options);
-  try {
-    await withDatabase(reader.databases, database, async () => {
-      const found = options.count
-        ? await printCount(reader, database, question, options)
-        : await printRecords(reader, database, question, options, nothing);
-      const named = [...columnsNamed(question, options), ...(found === 0 ? columnsOf(options.where) : [])];
-      for (const problem of await unknownColumns(reader.databases, database, named)) warn(problem);
-    });
-  } finally {
-    await reader.close();
-  }
+  await using reader = await openReader(options);
+  await withDatabase(reader.databases, database, async () => {
+    const found = options.count
+      ? await printCount(reader, database, listed, options)
+      : await printRecords(reader, database, listed, options, nothing);
+    const named = [...columnsNamed(listed, options), ...(found === 0 ? columnsOf(options.where) : [])];
+    for (const problem of await unknownColumns(reader.databases, database, named)) warn(problem);
+  });
 }
 
 /** The columns that options name; the records show nothing of a misspelt one. */
-function columnsNamed({ request }: Question, { columns = [] }: ListingOptions): string[] {
+function columnsNamed({ request }: ListRequest, { columns = [] }: ListingOptions): string[] {
   const { sort } = request as QueryRequest;
   const sorted = sort !== undefined && 'column' in sort ? sort.column : undefined;
   return sorted === undefined ? columns : [...columns, sorted];
@@ -105,10 +100,10 @@ function columnsNamed({ request }: Question, { columns = [] }: ListingOptions): 
 async function printCount(
   reader: Reader,
   database: string,
-  question: Question,
+  listed: ListRequest,
   { json }: ListingOptions,
 ): Promise<number> {
-  const page = await reader.page(database, withMembers(question, { total: true, pagination: { limit: 1 } }));
+  const page = await reader.page(database, withMembers(listed, { total: true, pagination: { limit: 1 } }));
   const found = (page.get('total') as OrderedObject).get('value') as number;
   await writeLines([json ? JSON.stringify({ count: found }) : String(found)]);
   return found;
@@ -118,7 +113,7 @@ async function printCount(
 async function printRecords(
   reader: Reader,
   database: string,
-  question: Question,
+  listed: ListRequest,
   options: ListingOptions,
   nothing: string,
 ): Promise<number> {
@@ -127,14 +122,14 @@ async function printRecords(
   let format: RecordFormat | undefined;
   let printed = 0;
   for (;;) {
-    const page = await reader.page(database, withMembers(question, { pagination }));
+    const page = await reader.page(database, withMembers(listed, { pagination }));
     const records = page.get('results') as OrderedObject[];
     if (options.columns !== undefined) for (const record of records) keepColumns(record, options.columns);
     if (json && !all) {
       await writeLines([writeOrdered(page, '  ')]);
       return records.length;
     }
-    format ??= json ? new JsonLines() : await rowFormat(reader, database, question, records, options);
+    format ??= json ? new JsonLines() : await rowFormat(reader, database, listed, records, options);
     if (records.length > 0 || options.csv) await writeLines(format.lines(records));
     printed += records.length;
     const position = page.get('pagination') as OrderedObject;
@@ -149,8 +144,8 @@ async function printRecords(
   }
 }
 
-function withMembers(question: Question, members: Partial<QueryRequest>): Question {
-  return { ...question, request: { ...question.request, ...members } };
+function withMembers(listed: ListRequest, members: Partial<QueryRequest>): ListRequest {
+  return { ...listed, request: { ...listed.request, ...members } };
 }
 
 function keepColumns(record: OrderedObject, columns: readonly string[]): void {
@@ -162,7 +157,7 @@ function keepColumns(record: OrderedObject, columns: readonly string[]): void {
 async function rowFormat(
   reader: Reader,
   database: string,
-  { kind }: Question,
+  { kind }: ListRequest,
   records: readonly OrderedObject[],
   { all, csv, columns }: ListingOptions,
 ): Promise<RecordFormat> {

@@ -1,46 +1,90 @@
 import type { Databases } from '../../api/index.js';
 import { isCode } from '../../errors.js';
+import type { QueryRequest, SearchRequest } from '../../schema/index.js';
 import { type OrderedObject, parseOrdered } from '../ordered-json.js';
-import type { TargetOptions } from '../target.js';
-import type { JsonReader, Question } from './json-reader.js';
+import { checkDataDirectory, connection, openDirectory, openServer, type TargetOptions } from '../target.js';
 import { withOptionNames } from './option-names.js';
 
+/** What a command asks for: a search or a listing. */
+export interface ListRequest {
+  kind: 'search' | 'query';
+  request: SearchRequest | QueryRequest;
+}
+
 /** Reads records as the service writes them: with all members in their order, which objects of JavaScript lose. */
-export interface Reader {
+export interface Reader extends AsyncDisposable {
   readonly databases: Databases;
-  page(database: string, question: Question): Promise<OrderedObject>;
+  page(database: string, request: ListRequest): Promise<OrderedObject>;
   /** Returns a record, or undefined when there is none. `id` is an integer, a UUID or `key:` with a key. */
   record(database: string, id: string): Promise<OrderedObject | undefined>;
+}
+
+/** A reader whose records are JSON. */
+interface JsonReader {
+  databases: Databases;
+  page(database: string, request: ListRequest): Promise<string>;
+  record(database: string, id: string): Promise<string>;
   close(): Promise<void>;
 }
 
 export async function openReader(options: TargetOptions): Promise<Reader> {
-  const { page, record, ...others } = await openJsonReader(options);
+  const { url } = options;
+  const reader = await (url === undefined ? readerOfDirectory(options) : readerOfServer(url, options));
   return {
-    ...others,
-    page: async (database, question) => {
+    databases: reader.databases,
+    page: async (database, request) => {
       try {
-        return parseOrdered(await page(database, question));
+        return parseOrdered(await reader.page(database, request));
       } catch (error) {
         throw withOptionNames(error);
       }
     },
     record: async (database, id) => {
       try {
-        return parseOrdered(await record(database, id));
+        return parseOrdered(await reader.record(database, id));
       } catch (error) {
         if (isCode(error, 'record_not_found')) return undefined;
         throw error;
       }
     },
+    [Symbol.asyncDispose]: () => reader.close(),
   };
 }
 
-async function openJsonReader(options: TargetOptions): Promise<JsonReader> {
-  if (options.url === undefined) {
-    const { openDirectoryReader } = await import('./directory-reader.js');
-    return openDirectoryReader(options);
-  }
-  const { openServerReader } = await import('./server-reader.js');
-  return openServerReader(options.url, options);
+async function readerOfDirectory(options: TargetOptions): Promise<JsonReader> {
+  const { Cosift } = await import('../../library/cosift.js');
+  const { checkQueryRequest, checkSearchRequest } = await import('../../schema/index.js');
+  await checkDataDirectory(options);
+  const backend = await openDirectory(options);
+  const databases = new Cosift(backend);
+  return {
+    databases,
+    page: async (database, { kind, request }) => {
+      const { body } =
+        kind === 'search'
+          ? await backend.search(database, checkSearchRequest(request), { form: 'both' })
+          : await backend.query(database, checkQueryRequest(request), { form: 'both' });
+      return Buffer.from(body).toString('utf8');
+    },
+    record: async (database, id) => {
+      const body = await backend.record(database, id, 'both', {});
+      return Buffer.from(body).toString('utf8');
+    },
+    close: () => databases.close(),
+  };
+}
+
+async function readerOfServer(url: string, options: TargetOptions): Promise<JsonReader> {
+  const { SHAPES } = await import('../../client/response-shapes.js');
+  const { Transport } = await import('../../client/transport.js');
+  const transport = new Transport(connection(url, options));
+  const path = (database: string) => `/databases/${encodeURIComponent(database)}`;
+  return {
+    databases: await openServer(url, options),
+    page: (database, { kind, request }) =>
+      transport.text('POST', `${path(database)}/${kind}`, SHAPES[kind], request),
+    record: (database, id) =>
+      transport.text('GET', `${path(database)}/records/${encodeURIComponent(id)}`, SHAPES.record),
+    close: () => transport.close(),
+  };
 }
