@@ -53,11 +53,7 @@ fn caught<T>(
     work: impl FnOnce() -> std::result::Result<T, Error>,
 ) -> std::result::Result<T, Error> {
     let result = catch_unwind(AssertUnwindSafe(work));
-    result.unwrap_or_else(|_| {
-        Err(Error::Internal {
-            detail: "a call of the binding panicked".to_owned(),
-        })
-    })
+    result.unwrap_or_else(|_| Err(Error::internal("a call of the binding panicked")))
 }
 
 struct Background(Option<Box<dyn FnOnce() + Send>>);

@@ -80,9 +80,7 @@ pub(crate) fn components(bytes: &[u8]) -> Result<Vec<i32>, Error> {
 }
 
 fn damaged(what: &str) -> Error {
-    Error::Internal {
-        detail: format!("a stored {what} is damaged"),
-    }
+    Error::internal(format!("a stored {what} is damaged"))
 }
 
 /// What a page is written from.

@@ -169,6 +169,12 @@ fn first_detail(problems: &[ValidationError]) -> String {
 }
 
 impl Error {
+    /// A bug of the engine.
+    pub fn internal(detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        Self::Internal { detail }
+    }
+
     /// A failed operation of the system on a path, or on a thread.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

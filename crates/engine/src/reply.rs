@@ -74,11 +74,8 @@ pub(crate) fn run_on_thread<T: Send + 'static>(
 
 /// Runs `work`. A panic becomes [`Error::Internal`].
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        Err(Error::Internal {
-            detail: message(&*panic),
-        })
-    })
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(Error::internal(message(&*panic))))
 }
 
 /// Runs `work`. A panic is reported as an event, with `place` to say where it was caught, and returned as

@@ -94,9 +94,8 @@ impl Settings {
     /// # Errors
     /// [`StoreError::Inconsistent`].
     pub(crate) fn from_stored(stored: Option<Vec<u8>>) -> Result<Self, StoreError> {
-        let damaged = |reason: &str| StoreError::Inconsistent {
-            what: format!("its settings are damaged: {reason}"),
-        };
+        let damaged =
+            |reason: &str| StoreError::inconsistent(format!("its settings are damaged: {reason}"));
         let bytes = stored.ok_or_else(|| damaged("they are missing"))?;
         let json = String::from_utf8(bytes).map_err(|_| damaged("they are no text"))?;
         let parts = json

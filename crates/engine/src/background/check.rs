@@ -134,7 +134,7 @@ impl Phase {
                 };
                 // Later commits changed what they are compared with. The comparison with memory finds the same records.
                 if version == loaded.version && stored.since != loaded.replayed {
-                    return Err(inconsistent(
+                    return Err(StoreError::inconsistent(
                         "an index does not lead to all records that were written last",
                     ));
                 }
@@ -167,16 +167,12 @@ impl Phase {
                     }));
                 }
                 if stored.in_memory != sum {
-                    return Err(inconsistent("the index files hold other records"));
+                    return Err(StoreError::inconsistent(
+                        "the index files hold other records",
+                    ));
                 }
                 Ok(None)
             }
         }
-    }
-}
-
-fn inconsistent(what: &str) -> StoreError {
-    StoreError::Inconsistent {
-        what: what.to_owned(),
     }
 }

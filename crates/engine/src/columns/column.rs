@@ -247,13 +247,11 @@ impl Column {
                 let slots = decoder.values(count, u16::from_le_bytes)?;
                 let ascending = slots.windows(2).all(|pair| pair[0] < pair[1]);
                 if !ascending || slots.last().is_some_and(|&slot| slot as usize >= len) {
-                    return Err(Damaged {
-                        part: "slots of a sparse column",
-                    });
+                    return Err(Damaged("slots of a sparse column"));
                 }
                 Some(slots)
             }
-            _ => return Err(Damaged { part: "column" }),
+            _ => return Err(Damaged("column")),
         };
         let rows = slots.as_ref().map_or(len, |slots| slots.len());
         debug_assert!(rows <= BLOCK_RECORDS, "the block's length was checked");

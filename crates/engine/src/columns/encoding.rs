@@ -2,16 +2,13 @@
 
 use std::fmt;
 
-/// The bytes are not a valid encoding.
+/// The bytes are not a valid encoding; which part of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Damaged {
-    /// The part that is not valid.
-    pub(crate) part: &'static str,
-}
+pub(crate) struct Damaged(pub(crate) &'static str);
 
 impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "damaged columns: {}", self.part)
+        write!(f, "damaged columns: {}", self.0)
     }
 }
 
@@ -32,19 +29,13 @@ impl<'a> Decoder<'a> {
     }
 
     pub(crate) fn bytes(&mut self, len: usize) -> Result<&'a [u8], Damaged> {
-        let (taken, rest) = self
-            .rest
-            .split_at_checked(len)
-            .ok_or(Damaged { part: "length" })?;
+        let (taken, rest) = self.rest.split_at_checked(len).ok_or(Damaged("length"))?;
         self.rest = rest;
         Ok(taken)
     }
 
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Damaged> {
-        let (taken, rest) = self
-            .rest
-            .split_first_chunk()
-            .ok_or(Damaged { part: "length" })?;
+        let (taken, rest) = self.rest.split_first_chunk().ok_or(Damaged("length"))?;
         self.rest = rest;
         Ok(*taken)
     }
@@ -67,7 +58,7 @@ impl<'a> Decoder<'a> {
         if count <= max {
             Ok(count)
         } else {
-            Err(Damaged { part: "count" })
+            Err(Damaged("count"))
         }
     }
 
@@ -77,7 +68,7 @@ impl<'a> Decoder<'a> {
         len: usize,
         convert: fn([u8; N]) -> T,
     ) -> Result<Box<[T]>, Damaged> {
-        let bytes = self.bytes(len.checked_mul(N).ok_or(Damaged { part: "length" })?)?;
+        let bytes = self.bytes(len.checked_mul(N).ok_or(Damaged("length"))?)?;
         Ok(bytes
             .as_chunks::<N>()
             .0

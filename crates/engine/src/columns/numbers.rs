@@ -187,23 +187,21 @@ impl Numbers {
                 let integers = Integers::read_from(decoder, len)?;
                 let exact = |value: i64| value.unsigned_abs() <= MAX_EXACT_INTEGER as u64;
                 match integers.range() {
-                    Some((min, max)) if !(exact(min) && exact(max)) => Err(Damaged {
-                        part: "range of numbers",
-                    }),
+                    Some((min, max)) if !(exact(min) && exact(max)) => {
+                        Err(Damaged("range of numbers"))
+                    }
                     _ => Ok(Self::Integers(integers)),
                 }
             }
             1 => {
                 let values = decoder.values(len, f64::from_le_bytes)?;
                 if !values.iter().all(|value| value.is_finite()) {
-                    return Err(Damaged {
-                        part: "number that is not finite",
-                    });
+                    return Err(Damaged("number that is not finite"));
                 }
                 let (min, max) = zone(&values);
                 Ok(Self::Floats { values, min, max })
             }
-            _ => Err(Damaged { part: "numbers" }),
+            _ => Err(Damaged("numbers")),
         }
     }
 }

@@ -82,13 +82,11 @@ impl RowSet {
                     .zip(&full.0)
                     .any(|(word, full)| word & !full != 0)
                 {
-                    return Err(Damaged {
-                        part: "bits beyond the last row",
-                    });
+                    return Err(Damaged("bits beyond the last row"));
                 }
                 Ok(Self::Some(words))
             }
-            _ => Err(Damaged { part: "bits" }),
+            _ => Err(Damaged("bits")),
         }
     }
 }

@@ -213,10 +213,9 @@ impl Strings {
 
     pub(crate) fn read(decoder: &mut Decoder<'_>, len: usize) -> Result<Self, Damaged> {
         let offsets = Integers::read_from(decoder, len + 1)?;
-        let bytes = usize::try_from(decoder.u64()?).map_err(|_| Damaged { part: "length" })?;
-        let text = std::str::from_utf8(decoder.bytes(bytes)?).map_err(|_| Damaged {
-            part: "text that is not UTF-8",
-        })?;
+        let bytes = usize::try_from(decoder.u64()?).map_err(|_| Damaged("length"))?;
+        let text = std::str::from_utf8(decoder.bytes(bytes)?)
+            .map_err(|_| Damaged("text that is not UTF-8"))?;
         let mut last = 0;
         let mut sound = offsets
             .range()
@@ -227,9 +226,7 @@ impl Strings {
             last = offset;
         }
         if !sound || last != bytes || offsets.delta(0) != 0 {
-            return Err(Damaged {
-                part: "offsets of strings",
-            });
+            return Err(Damaged("offsets of strings"));
         }
         Ok(Self {
             text: text.into(),

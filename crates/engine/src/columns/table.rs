@@ -145,9 +145,7 @@ impl Columns {
         for _ in 0..count {
             let id = ColumnId(decoder.u32()?);
             if columns.last().is_some_and(|(last, _)| *last >= id) {
-                return Err(Damaged {
-                    part: "order of columns",
-                });
+                return Err(Damaged("order of columns"));
             }
             columns.push((id, Column::read(decoder, len)?));
         }
@@ -160,9 +158,7 @@ impl Columns {
                 .iter()
                 .any(|id| columns.binary_search_by_key(id, |(id, _)| *id).is_err())
             {
-                return Err(Damaged {
-                    part: "shape of a record",
-                });
+                return Err(Damaged("shape of a record"));
             }
             shapes.push(shape);
         }
@@ -171,9 +167,7 @@ impl Columns {
             .range()
             .is_none_or(|(min, max)| min >= 0 && (max as usize) < count);
         if !sound || !decoder.is_at_end() {
-            return Err(Damaged {
-                part: "shapes of records",
-            });
+            return Err(Damaged("shapes of records"));
         }
         Ok(Self {
             len,

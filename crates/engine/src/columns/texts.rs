@@ -224,19 +224,15 @@ impl Texts {
                     Some((0, max)) if (max as usize) < count => {}
                     None => {}
                     _ => {
-                        return Err(Damaged {
-                            part: "codes of strings",
-                        });
+                        return Err(Damaged("codes of strings"));
                     }
                 }
                 if !(1..count).all(|at| entries.bytes(at - 1) < entries.bytes(at)) {
-                    return Err(Damaged {
-                        part: "order of strings",
-                    });
+                    return Err(Damaged("order of strings"));
                 }
                 Ok(Self::Coded { codes, entries })
             }
-            _ => Err(Damaged { part: "strings" }),
+            _ => Err(Damaged("strings")),
         }
     }
 }

@@ -34,9 +34,10 @@ impl ExternalRow {
     }
 
     pub(super) fn damaged(&self, what: &str) -> Error {
-        Error::Internal {
-            detail: format!("the {what} of record {} is damaged", self.header.id),
-        }
+        Error::internal(format!(
+            "the {what} of record {} is damaged",
+            self.header.id
+        ))
     }
 }
 
@@ -54,9 +55,9 @@ pub(super) fn vectors_of(
     }
     let read = |bytes| {
         let passages = Passages::from_bytes(bytes, dimensions);
-        passages.map(Box::new).ok_or_else(|| Error::Internal {
-            detail: "the passages of a record are damaged".to_owned(),
-        })
+        passages
+            .map(Box::new)
+            .ok_or_else(|| Error::internal("the passages of a record are damaged"))
     };
     Ok(Vectors {
         first: first.to_vec(),

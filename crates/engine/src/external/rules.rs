@@ -30,9 +30,7 @@ impl ExternalRules {
         Ok(Self {
             id: id.to_owned(),
             epoch: u128::from_str_radix(epoch, 16)
-                .map_err(|_| Error::Internal {
-                    detail: "an epoch has 32 hexadecimal digits".to_owned(),
-                })?
+                .map_err(|_| Error::internal("an epoch has 32 hexadecimal digits"))?
                 .to_be_bytes(),
             settings: Settings::parse(settings)?,
             limits,
@@ -77,9 +75,7 @@ impl ExternalFacets {
     /// [`Error::Busy`] when the counts take too much memory.
     pub fn add(&self, rows: &[ExternalRow], counts: &[u32]) -> Result<(), Error> {
         if rows.len() != counts.len() {
-            return Err(Error::Internal {
-                detail: "each row needs a count".to_owned(),
-            });
+            return Err(Error::internal("each row needs a count"));
         }
         // The counts keep the texts of the rows.
         let bytes = rows.iter().map(|row| row.data.len()).sum();

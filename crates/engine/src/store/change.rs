@@ -99,12 +99,11 @@ impl Change {
         };
         let position = row.get::<_, i64>(0).unwrap_or_default();
         // A value of another type is damage, because the schema allows no other type.
-        read()
-            .ok()
-            .flatten()
-            .ok_or_else(|| StoreError::Inconsistent {
-                what: format!("change {position} of its feed does not match its checksum"),
-            })
+        read().ok().flatten().ok_or_else(|| {
+            StoreError::inconsistent(format!(
+                "change {position} of its feed does not match its checksum"
+            ))
+        })
     }
 
     /// The CRC-32 of the data in the upper half, and in the lower half one over it and all other members. So a change can

@@ -26,9 +26,7 @@ pub(super) fn clock_of(connection: &Connection) -> Result<i64, StoreError> {
     clock
         .ok()
         .filter(|clock| *clock == i64::MIN || (0..MAX_CLOCK).contains(clock))
-        .ok_or_else(|| StoreError::Inconsistent {
-            what: "its clock has no valid time".to_owned(),
-        })
+        .ok_or_else(|| StoreError::inconsistent("its clock has no valid time"))
 }
 
 pub(super) fn write_clock(connection: &Connection, clock: i64) -> Result<(), StoreError> {

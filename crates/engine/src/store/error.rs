@@ -121,6 +121,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// The store is inconsistent; `what` does not match.
+    pub(crate) fn inconsistent(what: impl Into<String>) -> Self {
+        Self::Inconsistent { what: what.into() }
+    }
+
     pub(crate) fn io(path: &Path, source: io::Error) -> StoreError {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::DiskFull,

@@ -31,9 +31,7 @@ pub(super) fn identity_of(connection: &Connection, key: &str) -> Result<[u8; 16]
     let bytes = read_meta(connection, key)?;
     bytes
         .and_then(|bytes| bytes.try_into().ok())
-        .ok_or_else(|| StoreError::Inconsistent {
-            what: format!("its {key} is missing or damaged"),
-        })
+        .ok_or_else(|| StoreError::inconsistent(format!("its {key} is missing or damaged")))
 }
 
 /// The value under `key`, if there is one.

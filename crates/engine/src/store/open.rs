@@ -42,9 +42,9 @@ impl Store {
         let expected = AcknowledgedFile::read(&**disk, path)?;
         let main_file = main_file_status(path);
         let mut connection = open_writer(path).map_err(|error| match error {
-            StoreError::Foreign { path } if expected.is_some() => StoreError::Inconsistent {
-                what: format!("{} is not a cosift database any more", path.display()),
-            },
+            StoreError::Foreign { path } if expected.is_some() => StoreError::inconsistent(
+                format!("{} is not a cosift database any more", path.display()),
+            ),
             error => error,
         })?;
         let mut status = StoreStatus::of(&connection)?;

@@ -27,9 +27,9 @@ impl Store {
         if StoreStatus::of(&connection)? != self.status {
             // Closing the connection leaves the log as it is.
             self.poisoned = true;
-            return Err(StoreError::Inconsistent {
-                what: "the files were replaced while the database was open".to_owned(),
-            });
+            return Err(StoreError::inconsistent(
+                "the files were replaced while the database was open",
+            ));
         }
         keep_log_on_close(&connection, false)?;
         Ok(connection)

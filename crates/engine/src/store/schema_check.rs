@@ -63,9 +63,7 @@ pub(super) fn check_schema(connection: &Connection) -> Result<(), StoreError> {
 }
 
 fn differs(what: String) -> StoreError {
-    StoreError::Inconsistent {
-        what: format!("{what}. Restore a backup"),
-    }
+    StoreError::inconsistent(format!("{what}. Restore a backup"))
 }
 
 fn without_white_space(sql: &str) -> String {

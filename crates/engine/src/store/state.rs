@@ -81,7 +81,7 @@ pub(super) fn state_of(connection: &Connection) -> Result<State, StoreError> {
     let bytes = read_meta(connection, STATE)?;
     bytes
         .and_then(|bytes| State::from_bytes(&bytes))
-        .ok_or_else(|| StoreError::Inconsistent {
-            what: "the row that counts its records is missing or damaged".to_owned(),
+        .ok_or_else(|| {
+            StoreError::inconsistent("the row that counts its records is missing or damaged")
         })
 }

@@ -31,17 +31,15 @@ impl Tally {
     /// [`StoreError::Inconsistent`].
     pub(super) fn compare(&self, expected: &Tally) -> Result<(), StoreError> {
         if self.records != expected.records {
-            return Err(StoreError::Inconsistent {
-                what: format!(
-                    "it holds {} records, but {} were written",
-                    self.records, expected.records
-                ),
-            });
+            return Err(StoreError::inconsistent(format!(
+                "it holds {} records, but {} were written",
+                self.records, expected.records
+            )));
         }
         if self.sum != expected.sum {
-            return Err(StoreError::Inconsistent {
-                what: "the checksum over its records does not match".to_owned(),
-            });
+            return Err(StoreError::inconsistent(
+                "the checksum over its records does not match",
+            ));
         }
         Ok(())
     }

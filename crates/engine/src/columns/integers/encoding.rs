@@ -43,9 +43,7 @@ impl Integers {
         if decoder.is_at_end() {
             Ok(integers)
         } else {
-            Err(Damaged {
-                part: "bytes after integers",
-            })
+            Err(Damaged("bytes after integers"))
         }
     }
 
@@ -59,9 +57,7 @@ impl Integers {
             5 => Deltas::U40(FiveBytes::read(decoder, len)?),
             8 => Deltas::U64(decoder.values(len, u64::from_le_bytes)?),
             _ => {
-                return Err(Damaged {
-                    part: "width of integers",
-                });
+                return Err(Damaged("width of integers"));
             }
         };
         let span = match &deltas {
@@ -73,9 +69,7 @@ impl Integers {
             Deltas::U64(deltas) => deltas.iter().copied().max().unwrap_or(0),
         };
         if i128::from(base) + i128::from(span) > i128::from(i64::MAX) {
-            return Err(Damaged {
-                part: "range of integers",
-            });
+            return Err(Damaged("range of integers"));
         }
         Ok(Self {
             base,

@@ -168,9 +168,7 @@ impl Group {
     fn scan(&self, scan: &SharedScan, part: usize, scratch: &mut Scratch) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| scan.scan(part, scratch))) {
             for search in &scan.searches {
-                search.outcome.fail(Error::Internal {
-                    detail: message(&*panic),
-                });
+                search.outcome.fail(Error::internal(message(&*panic)));
             }
         }
         self.metrics.scanned(std::mem::take(&mut scratch.bytes));

@@ -147,42 +147,27 @@ impl LastChanges {
 
     /// Compares a record with its last change.
     pub(crate) fn compare(&mut self, record: &StoredRecord<'_>, findings: &mut Findings) {
-        match self.of.remove(&record.header.id) {
+        let header = &record.header;
+        let what = match self.of.remove(&header.id) {
             Some(last) if last.deleted => {
-                findings.add_record(
-                    "the record exists, but the change feed says that it was deleted",
-                    record.header.id,
-                );
+                "the record exists, but the change feed says that it was deleted"
             }
-            Some(last) if last.uuid != record.header.uuid => {
-                findings.add_record(
-                    "the record has another UUID than in the change feed",
-                    record.header.id,
-                );
+            Some(last) if last.uuid != header.uuid => {
+                "the record has another UUID than in the change feed"
             }
             Some(last) if last.has_key != record.key.is_some() => {
-                findings.add_record(
-                    "the record has another key than in the change feed",
-                    record.header.id,
-                );
+                "the record has another key than in the change feed"
             }
-            Some(last) if last.at != record.header.changed => {
-                findings.add_record(
-                    "the record was changed at another time than in the change feed",
-                    record.header.id,
-                );
+            Some(last) if last.at != header.changed => {
+                "the record was changed at another time than in the change feed"
             }
-            Some(last) if last.version > record.header.version => {
-                findings.add_record(
-                    "the record is older than its last change in the change feed",
-                    record.header.id,
-                );
+            Some(last) if last.version > header.version => {
+                "the record is older than its last change in the change feed"
             }
-            None if self.complete => {
-                findings.add_record("no change of the feed created the record", record.header.id);
-            }
-            _ => {}
-        }
+            None if self.complete => "no change of the feed created the record",
+            _ => return,
+        };
+        findings.add_record(what, header.id);
     }
 
     /// Finds records that the feed has and that were not compared.
