@@ -4,6 +4,7 @@ import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
+import { syncDirectory } from '../server/files/secret-file.js';
 
 /** A file that a command writes. It has its name only once it is complete and on disk. */
 export class OutputFile {
@@ -78,24 +79,19 @@ export class OutputFile {
       await rm(temporary, { force: true });
       throw error;
     }
-    await this.#syncDirectory();
+    await syncDirectory(path.dirname(this.#file));
   }
 
   /** Removes what was there before, unless it is a pipe or a device. */
   async remove(): Promise<void> {
     if (!this.isFile || this.#before === undefined) return;
     await rm(this.#file, { force: true });
-    await this.#syncDirectory();
+    await syncDirectory(path.dirname(this.#file));
   }
 
   #stream(): Writable {
     if (this.#descriptor === undefined) return createWriteStream(this.#file);
     return createWriteStream('', { fd: this.#descriptor, autoClose: false });
-  }
-
-  async #syncDirectory(): Promise<void> {
-    const directory = await open(path.dirname(this.#file), 'r');
-    await directory.sync().finally(() => directory.close());
   }
 }
 

@@ -1,7 +1,8 @@
-import { mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { DataLock, LOCK_FILE } from '../../backend/index.js';
 import { CosiftError } from '../../errors.js';
+import { syncDirectory } from '../../server/files/secret-file.js';
 import { OTHER_FILES, RESTORE_DIRECTORY } from '../../store/archive/index.js';
 
 /** What a restore that was killed may have left. The databases take their place last. */
@@ -119,9 +120,4 @@ async function syncDirectories(directory: string): Promise<void> {
     if (entry.isDirectory()) await syncDirectories(path.join(directory, entry.name));
   }
   await syncDirectory(directory);
-}
-
-async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, 'r');
-  await handle.sync().finally(() => handle.close());
 }
