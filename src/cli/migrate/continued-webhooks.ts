@@ -1,6 +1,7 @@
 import { type FeedEnd, readFeedToEnd } from '../../backend/index.js';
 import { isCode } from '../../errors.js';
 import type { StoredWebhook } from '../../server/webhooks/stored-webhook.js';
+import type { ArchivedDatabase } from '../../store/archive/index.js';
 import type { RecordStore } from '../../store/record-store.js';
 
 const noop = async () => undefined;
@@ -48,4 +49,33 @@ async function isOfFeed(
     if (isCode(error, 'feed_restarted') || isCode(error, 'changes_removed')) return false;
     throw error;
   }
+}
+
+/**
+ * Returns the webhooks of an archive as they go on in restored databases: after their last delivered change, in the new
+ * epoch of their database. A webhook that was not at a position of its database starts again after position 0, because
+ * its epoch is unknown.
+ */
+export function restoredWebhooks(
+  webhooks: readonly StoredWebhook[],
+  databases: readonly ArchivedDatabase[],
+  epochs: ReadonlyMap<string, string>,
+): StoredWebhook[] {
+  const byId = new Map(databases.map((database) => [database.id, database]));
+  return webhooks.map((webhook) => {
+    const database = byId.get(webhook.database);
+    if (database === undefined || !isAt(webhook, database)) return webhook;
+    const epoch = epochs.get(webhook.database);
+    // Positions after the backup occur again with other changes.
+    return { ...webhook, epoch, feed: epoch, restarts: (webhook.restarts ?? 0) + 1 };
+  });
+}
+
+/** Whether the changes that a webhook delivered are those of the database up to its position. */
+function isAt({ epoch, position }: StoredWebhook, database: ArchivedDatabase): boolean {
+  if (position > database.position) return false;
+  const { epochs } = database;
+  const index = epochs.findIndex((part) => part.epoch === epoch);
+  const next = epochs[index + 1];
+  return index >= 0 && (next === undefined || position <= next.after);
 }

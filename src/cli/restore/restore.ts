@@ -1,9 +1,10 @@
 import path from 'node:path';
-import { readKeys } from '../../server/keys/key-file.js';
+import { writeWebhooks } from '../../server/webhooks/webhook-file.js';
 import type { Manifest } from '../../store/archive/index.js';
 import { describe, warn } from '../failure.js';
+import { restoredWebhooks } from '../migrate/continued-webhooks.js';
+import { openDirectoryEndpoint } from '../migrate/directory-endpoint.js';
 import { checkRestored } from './check-restored.js';
-import { continueWebhooks } from './continue-webhooks.js';
 import { extract } from './extract.js';
 import { RestoreTarget } from './restore-target.js';
 
@@ -23,12 +24,7 @@ export async function restore(
   const { staging } = target;
   try {
     const manifest = await extract(chunks, staging, signal);
-    warnOfKeys(staging);
-    const epochs = await checkRestored(staging, manifest, signal);
-    await continueWebhooks(staging, manifest, epochs).catch((error) => {
-      // The service reports the file, too, and the records do not depend on it.
-      warn(`the webhooks cannot be read: ${describe(error)}`);
-    });
+    await prepareExtracted(staging, manifest, signal);
     signal.throwIfAborted();
     await target.complete();
     return manifest;
@@ -38,11 +34,20 @@ export async function restore(
   }
 }
 
-/** The service reports the file, too, and the records do not depend on it. */
-function warnOfKeys(directory: string): void {
+/** Checks what was extracted, and lets its webhooks go on. */
+async function prepareExtracted(directory: string, manifest: Manifest, signal: AbortSignal): Promise<void> {
+  // The service reports a damaged file, too, and the records do not depend on it.
+  const warnOf = (what: string) => (error: unknown) =>
+    warn(`the ${what} cannot be read: ${describe(error).replaceAll(`${directory}${path.sep}`, '')}`);
+  const { store, keys, webhooks, close } = await openDirectoryEndpoint(directory);
   try {
-    readKeys(path.join(directory, 'keys.json'));
-  } catch (error) {
-    warn(`the keys cannot be read: ${describe(error).replaceAll(`${directory}${path.sep}`, '')}`);
+    await keys.read().catch(warnOf('keys'));
+    const epochs = await checkRestored(store, manifest, signal);
+    const stored = await webhooks().catch(warnOf('webhooks'));
+    if (!stored?.length) return;
+    const continued = restoredWebhooks(stored, manifest.databases, epochs);
+    await writeWebhooks(path.join(directory, 'webhooks.json'), continued);
+  } finally {
+    await close();
   }
 }
