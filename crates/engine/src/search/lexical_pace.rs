@@ -7,9 +7,6 @@ use std::time::Duration;
 /// How long a part of a shared scan may take for the words of its searches. Searches of other databases wait that long.
 const PART: Duration = Duration::from_millis(20);
 
-/// Searches with words in one scan, until it is known how long they take.
-const UNKNOWN: usize = 4;
-
 /// The time of the words of a search in a block of one database.
 #[derive(Default)]
 pub(crate) struct LexicalPace {
@@ -27,10 +24,10 @@ impl LexicalPace {
         self.block_ns.store(after, Relaxed);
     }
 
-    /// How many searches with words may share a scan: at least one.
+    /// How many searches with words may share a scan: at least one, and no more until a part was measured.
     pub(crate) fn searches_of_a_scan(&self) -> usize {
         match self.block_ns.load(Relaxed) {
-            0 => UNKNOWN,
+            0 => 1,
             ns => (PART.as_nanos() as u64 / ns).max(1) as usize,
         }
     }
@@ -43,7 +40,7 @@ mod tests {
     #[test]
     fn few_searches_share_a_scan_where_words_take_long() {
         let pace = LexicalPace::default();
-        assert_eq!(pace.searches_of_a_scan(), UNKNOWN);
+        assert_eq!(pace.searches_of_a_scan(), 1);
         pace.observe(Duration::from_millis(400), 4, 2);
         assert_eq!(pace.searches_of_a_scan(), 1);
         for _ in 0..100 {

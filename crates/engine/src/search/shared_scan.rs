@@ -1,7 +1,7 @@
 //! One scan over the blocks of a snapshot, shared by all the searches that were batched for it.
 //!
 //! The first part of the scan is a few blocks at once, from all over the database. Each other part is one block. If a filter
-//! takes long on a block, the first part is one block, too, so that the threads share the work evenly.
+//! or words take long on a block, the first part is one block, too, so that the threads share the work evenly.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -32,7 +32,11 @@ impl SharedScan {
         searches
             .iter()
             .for_each(|search| search.timing.start_scan());
-        let is_expensive = searches.iter().any(|search| search.scope.is_expensive);
+        let is_expensive = searches.iter().any(|search| {
+            let has_slow_words = search.has_words()
+                && search.database.lexical_pace.searches_of_a_scan() < FIRST_BLOCKS;
+            search.scope.is_expensive || has_slow_words
+        });
         let first = blocks.min(if is_expensive { 1 } else { FIRST_BLOCKS });
         Self {
             searches,
