@@ -17,3 +17,7 @@ export function columnNames(
   if (texts.length > 1) return texts.map((name) => name.trim());
   return isColumn(text) ? [text] : text.split(',').map((name) => name.trim());
 }
+
+/** The formats that can be imported. */
+export const FORMATS = ['ndjson', 'json', 'csv', 'tsv', 'parquet'] as const;
+export type FormatName = (typeof FORMATS)[number];

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { COLUMN_TYPES } from '../../readers/column-types.js';
-import { FORMATS } from '../../readers/format-name.js';
+import { FORMATS } from '../../readers/option-text.js';
 import { examples } from '../examples.js';
 import { parseColumns, parseCount } from '../option-values.js';
 import { checkDatabase, targetCommand } from '../target.js';
