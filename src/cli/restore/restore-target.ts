@@ -2,7 +2,7 @@ import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { DataLock, LOCK_FILE } from '../../backend/index.js';
 import { CosiftError } from '../../errors.js';
-import { syncDirectory } from '../../server/files/secret-file.js';
+import { syncDirectory } from '../../platform/sync-directory.js';
 import { OTHER_FILES, RESTORE_DIRECTORY } from '../../store/archive/index.js';
 
 /** What a restore that was killed may have left. The databases take their place last. */

@@ -39,12 +39,6 @@ export async function writeSecret(file: string, text: string): Promise<void> {
   }
 }
 
-/** Makes the names in a directory durable. */
-export async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, 'r');
-  await handle.sync().finally(() => handle.close());
-}
-
 /** Removes temporary files of `file` that killed processes left. No process may be writing `file` meanwhile. */
 export async function removeTemporaries(file: string): Promise<void> {
   const directory = path.dirname(file);
