@@ -15,7 +15,7 @@ import { holdingResources } from './admission/request-resources.js';
 import type { Rate } from './admission/token-bucket.js';
 import { sendInChunks } from './http/chunked-response.js';
 import { compressResponses } from './http/compression.js';
-import { limitConnections, manyArrive } from './http/connections.js';
+import { limitConnections, startOverTurns } from './http/connections.js';
 import { AllowedOrigins } from './http/cors.js';
 import { expectContinue } from './http/expect-continue.js';
 import { refuseMalformedRequests } from './http/malformed-request.js';
@@ -23,7 +23,6 @@ import { asCosiftError, MAX_PARAMETER, sendProblem } from './http/problem-respon
 import { checkQueryParameters } from './http/query-parameters.js';
 import { readBodies } from './http/read-body.js';
 import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
-import { overTurns } from './http/turns.js';
 import type { KeyStore } from './keys/key-store.js';
 import { Metrics } from './observability/metrics.js';
 import { logRequests, logResponse, TRACEPARENT } from './observability/request-log.js';
@@ -94,9 +93,6 @@ const PAGE_FILE: Operation = {
   success: [],
 };
 
-/** The paths that tell whether the service is alive and ready. */
-const PROBES = new Set(['/livez', '/readyz']);
-
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
 /** Builds the HTTP interface of `backend`. It does not listen yet. Closing it leaves the backend open. */
@@ -135,6 +131,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   });
   // By default, Node leaves out the headers after the first 2,000. Their bytes are limited, too.
   app.server.maxHeadersCount = 0;
+  startOverTurns(app.server);
   expectContinue(app);
   // By default, Node refuses an unknown `expect` without a body. It may be ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
@@ -166,7 +163,6 @@ export function buildApp(options: AppOptions): FastifyInstance {
     if (prepareResponse(request, reply)) reply.code(204).send();
     else sendProblem(request, reply, asCosiftError(error));
   };
-  const start = overTurns(manyArrive(app.server));
   decorateOperation(app);
   app.addHook('onRequest', (request, reply, done) => {
     setOperation(request);
@@ -176,10 +172,8 @@ export function buildApp(options: AppOptions): FastifyInstance {
     const { rid } = request.params as { rid?: string };
     const hasRoute = request.operation !== undefined && !RESERVED.has(rid ?? '');
     // In this hook, because the body of a request to an unknown path must not be read.
-    if (!hasRoute) answerWithoutRoute(request, reply, isPreflight);
-    // Probes are answered before the requests that arrived with them.
-    else if (PROBES.has(request.operation?.path ?? '')) done();
-    else start(done);
+    if (hasRoute) done();
+    else answerWithoutRoute(request, reply, isPreflight);
   });
   const { maxConnections = MAX_CONNECTIONS } = options;
   limitConnections(app, { maxConnections, sendMs: timeouts.sendMs, stopMs: timeouts.stopMs });

@@ -7,6 +7,7 @@ import { CosiftError } from '../../errors.js';
 import { maxDescriptors } from '../../platform/platform.js';
 import { closeUnread, stopReading } from './drain.js';
 import { onClose } from './on-close.js';
+import { overTurns } from './turns.js';
 
 /** Number of connections that arrive together and stay open from which on accepting the others comes first. */
 const MANY_AT_ONCE = 64;
@@ -96,11 +97,30 @@ function trackConnections(server: Server): Connections {
   return connections;
 }
 
+/** The paths that tell whether the service is alive and ready. */
+const PROBES: ReadonlySet<string | undefined> = new Set(['/livez', '/readyz']);
+
+/**
+ * Lets the listeners of a server handle requests over several turns of the event loop, but probes at once: these are
+ * answered before the requests that arrived with them. To be called before further listeners are added.
+ */
+export function startOverTurns(server: Server): void {
+  const start = overTurns(manyArrive(server));
+  type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+  for (const handle of server.listeners('request') as Listener[]) {
+    server.off('request', handle);
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      if (PROBES.has(request.url)) handle(request, response);
+      else start(() => handle(request, response));
+    });
+  }
+}
+
 /**
  * Returns a function that says whether many connections are arriving at this moment. A turn of the event loop accepts one
  * connection, so that with the requests of the first ones in between, the last ones would wait for all of these.
  */
-export function manyArrive(server: Server): () => boolean {
+function manyArrive(server: Server): () => boolean {
   let arrival: { openBefore: number; accepted: number } | undefined;
   let hasAccepted = false;
   const nextTurn = () => {
