@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers';
 
 /** Number of calls that one turn of the event loop makes. Each takes at most some tenths of a millisecond. */
-const PER_TURN = 32;
+const PER_TURN = 64;
 
 /**
  * Returns a function that makes a call at once, but only some calls in one turn of the event loop, and none while
