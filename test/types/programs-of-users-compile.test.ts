@@ -70,7 +70,7 @@ test('an error points to the member that is wrong, and says in a few lines why',
   }
 });
 
-test('the client compiles without the types of Node', async () => {
+test('the client and the library compile without the types of Node', async () => {
   expect(await compile('tsconfig.browser.json')).toBe('');
 });
 
