@@ -28,8 +28,8 @@ export class LinkedAbort implements Disposable {
     return this.#controller.signal;
   }
 
-  abort(): void {
-    this.#controller.abort();
+  abort(reason?: unknown): void {
+    this.#controller.abort(reason);
   }
 
   /** Stops listening to the other signals, and does not abort its own signal. */

@@ -1,54 +1,42 @@
-import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { LinkedAbort } from '../../async/linked-abort.js';
 import { CosiftError } from '../../errors.js';
 import { DATABASE_ID } from '../../schema/index.js';
 import { callerOf, checkKeyAgain } from '../admission/access.js';
-import { onClose } from '../http/on-close.js';
-import type { KeyStore } from '../keys/key-store.js';
+import { sendStream } from '../http/streamed-response.js';
 import type { Dependencies, Handlers } from './dependencies.js';
+
+const TAR = 'application/x-tar';
 
 export function backupHandlers({ backend, inFlight, keys }: Dependencies): Handlers {
   return {
     async backup(request, reply) {
       checkMayBackUp(request);
       const database = databaseOf(request);
-      reply.header('content-type', 'application/x-tar');
       if (request.method === 'HEAD') {
         if (database !== undefined) await backend.databaseJson(database);
-        return reply.send();
+        return reply.header('content-type', TAR).send();
       }
-      const gone = new AbortController();
-      const stop = new LinkedAbort(inFlight.closing, gone.signal);
-      const releaseRequest = request.resources?.hold();
-      onClose(request, reply, () => {
-        gone.abort(new CosiftError('stopped', 'the caller went away'));
-        stop.unlink();
-        releaseRequest?.();
+      async function* chunksOf(signal: AbortSignal): AsyncGenerator<Uint8Array> {
+        const { bytes, chunks, release } = await backend.backup(database, signal);
+        try {
+          reply.header('content-length', String(bytes));
+          yield* chunks;
+        } finally {
+          await release().catch((err: unknown) =>
+            request.log.error({ err }, 'the files of a backup cannot be removed'),
+          );
+        }
+      }
+      return sendStream(request, reply, inFlight.closing, {
+        type: TAR,
+        open: chunksOf,
+        check: async () => {
+          await checkKeyAgain(keys, request);
+          checkMayBackUp(request);
+        },
       });
-      const { bytes, chunks, release } = await backend.backup(database, stop.signal);
-      onClose(request, reply, () => {
-        release().catch((err: unknown) =>
-          request.log.error({ err }, 'the files of a backup cannot be removed'),
-        );
-      });
-      reply.header('content-length', String(bytes));
-      return reply.send(Readable.from(checked(keys, request, chunks), { objectMode: false }));
     },
   };
-}
-
-/** Yields `chunks` as long as the key may make a backup: it may be revoked or expire meanwhile. */
-async function* checked(
-  keys: KeyStore,
-  request: FastifyRequest,
-  chunks: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) {
-    await checkKeyAgain(keys, request);
-    checkMayBackUp(request);
-    yield chunk;
-  }
 }
 
 /** An archive has all records and the secrets of webhooks, so it is for keys that may do everything anyway. */

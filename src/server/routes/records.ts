@@ -1,15 +1,23 @@
+import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
-import { checkDeleteRequest, isKeyReference, parseJson, type RecordPatch, UUID } from '../../schema/index.js';
+import {
+  checkDeleteRequest,
+  isKeyReference,
+  type LineFailure,
+  parseJson,
+  type RecordPatch,
+  UUID,
+} from '../../schema/index.js';
 import { callerOf, checkKeyAgain, databaseOf, refuseFiltered, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout, withTimeout } from '../admission/deadlines.js';
+import { bodyChunks } from '../http/body-chunks.js';
 import { sendJson } from '../http/send-json.js';
+import { NDJSON, sendStream } from '../http/streamed-response.js';
 import { negotiateById } from '../variants/variants.js';
 import type { Dependencies, Handlers } from './dependencies.js';
-import { streamUpsert } from './streamed-upsert.js';
 
-export function recordHandlers(dependencies: Dependencies): Handlers {
-  const { backend, keys, limits, timeouts } = dependencies;
+export function recordHandlers({ backend, keys, limits, timeouts, inFlight }: Dependencies): Handlers {
   /** The key may have been revoked or have expired while the texts were embedded or the write waited. */
   const checked = (request: FastifyRequest) => ({ check: () => checkKeyAgain(keys, request) });
   return {
@@ -17,8 +25,23 @@ export function recordHandlers(dependencies: Dependencies): Handlers {
       refuseFiltered(request, 'upsert records');
       if (request.body === undefined) throw new CosiftError('invalid_request', 'the body is missing');
       const id = databaseOf(request);
-      if (!(request.body instanceof Uint8Array)) return streamUpsert(dependencies, request, reply, id);
-      const body = request.body;
+      const { body } = request;
+      if (!(body instanceof Uint8Array)) {
+        // Nothing is read while the client does not read the response, and the lines end when none is completed for
+        // `bodyMs`, so the stream always ends.
+        return sendStream(request, reply, inFlight.closing, {
+          type: NDJSON,
+          open: (signal) => {
+            const chunks = bodyChunks(body as Readable, timeouts.bodyMs, signal);
+            return backend.upsertLines(id, chunks, {
+              signal,
+              caller: callerOf(request).path,
+              ...checked(request),
+            });
+          },
+          lastLine: (failure) => ({ type: 'error', ...failure }) satisfies LineFailure,
+        });
+      }
       return sendJson(
         reply,
         await withAbortAndTimeout(request, reply, timeouts.writeMs, ({ signal }) =>
