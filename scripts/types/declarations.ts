@@ -45,11 +45,14 @@ export class Declarations {
     } else {
       const union = choicesOf(componentOf(EXCLUSIVE[place.path]));
       const siblings = union?.map(({ $ref }) => componentOf(nameOfReference($ref as string)));
-      this.#addInterface(signature, schema, place, siblings && exclusive(schema, siblings));
+      this.#addInterface(signature, schema, place, siblings && this.#exclusive(schema, siblings));
     }
   }
 
-  /** An interface for each operator, and their union, typed by the columns of `T`. */
+  /**
+   * A type for each operator, and their union, typed by the columns of `T`. Only the union is exported: a declaration
+   * file of a program has the members of the others instead of their names.
+   */
   #addRules(schema: Schema, signature: string): void {
     const union: string[] = ['EqualityRule<T>'];
     for (const rule of schema.oneOf ?? []) {
@@ -66,10 +69,7 @@ export class Declarations {
           typed[member as keyof typeof typed] ?? this.#typeOf(value, { path: name, isGeneric: false });
         return `${docOf(value, `${name}.${member}`)}${member}: ${type};`;
       });
-      this.#add(
-        name,
-        `${docOf(rule, name)}export interface ${name}${parameters} {\n${members.join('\n')}\n}\n`,
-      );
+      this.#add(name, `${docOf(rule, name)}type ${name}${parameters} = {\n${members.join('\n')}\n};\n`);
       const columns = { number: 'NumberColumn<T>', string: 'TextColumn<T>' }[String(operand)];
       if (!isEquality) union.push(`${name}<${columns ?? 'ColumnName<T>'}>`);
     }
@@ -118,7 +118,8 @@ export class Declarations {
       return `${docOf(value, at.path)}${name}${isOptional ? '?' : ''}: ${type}${orUndefined};`;
     });
     const others = by.map((name) => `\`${name}\``).join(' or ');
-    for (const name of excluded) lines.push(`/** Not together with ${others}. */\n${name}?: undefined;`);
+    const note = this.#isRequest ? `Not together with ${others}.` : 'Only the other alternatives have it.';
+    for (const name of excluded) lines.push(`/** ${note} */\n${name}?: undefined;`);
     if (typeof additionalProperties === 'object' && lines.length > 0) {
       const type = this.#typeOf(additionalProperties, step(place, '.*'));
       lines.push(`/** Further members of the same kind. */\n[name: string]: ${type};`);
@@ -157,10 +158,21 @@ export class Declarations {
       const inner = step(place, `/${at}`);
       const name = NESTED[inner.path];
       if (name === undefined) throw new Error(`${inner.path} has no name`);
-      this.#addInterface(name, choice, inner, exclusive(choice, choices));
+      this.#addInterface(name, choice, inner, this.#exclusive(choice, choices));
       return name;
     });
     return types.join(' | ');
+  }
+
+  /**
+   * The alternative of a schema that excludes the members that only its siblings have; in a response, only the one that
+   * tells the alternatives apart.
+   */
+  #exclusive({ properties = {}, required = [] }: Schema, siblings: readonly Schema[]): Alternative {
+    const members = siblings.flatMap((sibling) => Object.entries(sibling.properties ?? {}));
+    const apart = members.filter(([, { const: kind }]) => this.#isRequest || kind !== undefined);
+    const excluded = [...new Set(apart.map(([name]) => name))].filter((name) => !(name in properties));
+    return { by: Object.keys(properties), required, excluded };
   }
 
   #objectType(schema: Schema, place: Place): string {
@@ -198,13 +210,6 @@ function componentOf(name: string | undefined): Schema {
 
 function nameOfReference($ref: string): string {
   return $ref.split('/').at(-1) as string;
-}
-
-/** The alternative of a schema that excludes the members that only its siblings have. */
-function exclusive({ properties = {}, required = [] }: Schema, siblings: readonly Schema[]): Alternative {
-  const names = siblings.flatMap((sibling) => Object.keys(sibling.properties ?? {}));
-  const excluded = [...new Set(names)].filter((name) => !(name in properties));
-  return { by: Object.keys(properties), required, excluded };
 }
 
 /** The doc comment of a type or a member, with the limits of its values. */

@@ -121,6 +121,9 @@ export const EXCLUSIVE: Readonly<Record<string, string>> = {
   ValuesFacet: 'Facet',
   HistogramFacet: 'Facet',
   TimeFacet: 'Facet',
+  ValuesCounts: 'FacetCounts',
+  HistogramCounts: 'FacetCounts',
+  TimeCounts: 'FacetCounts',
 };
 
 /** Names of nested objects. Others are written where they are used. */
@@ -135,7 +138,7 @@ export const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> =
   filter: {
     EqualityRule: `
 /** The rules that compare a column of \`T\` with a value of the column's type. */
-export type EqualityRule<T = Data> = { [Column in ColumnName<T>]-?:
+type EqualityRule<T = Data> = { [Column in ColumnName<T>]-?:
   EqualsRule<Column, Operand<T[Column]>> | NotEqualsRule<Column, Operand<T[Column]>>
 }[ColumnName<T>];
 `,

@@ -44,7 +44,7 @@ import { withProgress } from './with-progress.js';
  * The type of the data of records to write: `T`; any columns, or the type `Given` of the argument, if `T` has any
  * columns. For a `Database<any>`, which takes every database, it is any type.
  */
-export type DataToWrite<T, Given> = 0 extends 1 & T
+type DataToWrite<T, Given> = 0 extends 1 & T
   ? T
   : string extends keyof T
     ? Given | Readonly<Record<string, ColumnValue | undefined>>

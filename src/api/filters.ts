@@ -1,22 +1,19 @@
-import type {
-  ContainsRule,
-  EndsWithRule,
-  EqualsRule,
-  Filter,
-  GreaterThanOrEqualsRule,
-  GreaterThanRule,
-  IsEmptyRule,
-  IsNotEmptyRule,
-  LessThanOrEqualsRule,
-  LessThanRule,
-  NotContainsRule,
-  NotEqualsRule,
-  StartsWithRule,
-} from '../schema/public-types.js';
+import type { Filter } from '../schema/public-types.js';
 
 /** A rule, or a group of rules, for records of any type. The call that takes it checks it against its records. */
 // biome-ignore lint/suspicious/noExplicitAny: only `any` stands for every type of record
-export type AnyFilter = Filter<any>;
+type AnyFilter = Filter<any>;
+
+// Not exported: where a program exports a rule by inference, its declaration file has the members instead of the name.
+/** A rule that compares a column with a value. */
+type Rule<Column, Operator, Value> = {
+  /** Name of the column. */
+  column: Column;
+  /** How the column is compared. */
+  operator: Operator;
+  /** The value to compare with. */
+  value: Value;
+};
 
 /** A group of rules that {@link and} or {@link or} made. */
 export interface RuleGroup<Rules extends readonly AnyFilter[] = readonly Filter[]> {
@@ -58,7 +55,7 @@ export function or<Rules extends readonly AnyFilter[]>(...rules: Some<Rules>): R
 export function equals<Column extends string, Value extends string | number | boolean>(
   column: Column,
   value: Value,
-): EqualsRule<Column, Value> {
+): Rule<Column, 'equals', Value> {
   return { column, operator: 'equals', value };
 }
 
@@ -66,17 +63,23 @@ export function equals<Column extends string, Value extends string | number | bo
 export function notEquals<Column extends string, Value extends string | number | boolean>(
   column: Column,
   value: Value,
-): NotEqualsRule<Column, Value> {
+): Rule<Column, 'not_equals', Value> {
   return { column, operator: 'not_equals', value };
 }
 
 /** The column has a number greater than `value`. */
-export function greaterThan<Column extends string>(column: Column, value: number): GreaterThanRule<Column> {
+export function greaterThan<Column extends string>(
+  column: Column,
+  value: number,
+): Rule<Column, 'greater_than', number> {
   return { column, operator: 'greater_than', value };
 }
 
 /** The column has a number less than `value`. */
-export function lessThan<Column extends string>(column: Column, value: number): LessThanRule<Column> {
+export function lessThan<Column extends string>(
+  column: Column,
+  value: number,
+): Rule<Column, 'less_than', number> {
   return { column, operator: 'less_than', value };
 }
 
@@ -84,7 +87,7 @@ export function lessThan<Column extends string>(column: Column, value: number): 
 export function greaterThanOrEquals<Column extends string>(
   column: Column,
   value: number,
-): GreaterThanOrEqualsRule<Column> {
+): Rule<Column, 'greater_than_or_equals', number> {
   return { column, operator: 'greater_than_or_equals', value };
 }
 
@@ -92,36 +95,50 @@ export function greaterThanOrEquals<Column extends string>(
 export function lessThanOrEquals<Column extends string>(
   column: Column,
   value: number,
-): LessThanOrEqualsRule<Column> {
+): Rule<Column, 'less_than_or_equals', number> {
   return { column, operator: 'less_than_or_equals', value };
 }
 
 /** The column has a string that contains `value`; case-sensitive. */
-export function contains<Column extends string>(column: Column, value: string): ContainsRule<Column> {
+export function contains<Column extends string>(
+  column: Column,
+  value: string,
+): Rule<Column, 'contains', string> {
   return { column, operator: 'contains', value };
 }
 
 /** The opposite of {@link contains}. It also holds for a record without the column. */
-export function notContains<Column extends string>(column: Column, value: string): NotContainsRule<Column> {
+export function notContains<Column extends string>(
+  column: Column,
+  value: string,
+): Rule<Column, 'not_contains', string> {
   return { column, operator: 'not_contains', value };
 }
 
 /** The column has a string that starts with `value`; case-sensitive. */
-export function startsWith<Column extends string>(column: Column, value: string): StartsWithRule<Column> {
+export function startsWith<Column extends string>(
+  column: Column,
+  value: string,
+): Rule<Column, 'starts_with', string> {
   return { column, operator: 'starts_with', value };
 }
 
 /** The column has a string that ends with `value`; case-sensitive. */
-export function endsWith<Column extends string>(column: Column, value: string): EndsWithRule<Column> {
+export function endsWith<Column extends string>(
+  column: Column,
+  value: string,
+): Rule<Column, 'ends_with', string> {
   return { column, operator: 'ends_with', value };
 }
 
 /** The record lacks the column, or its value is null or "". */
-export function isEmpty<Column extends string>(column: Column): IsEmptyRule<Column> {
+export function isEmpty<Column extends string>(column: Column): { column: Column; operator: 'is_empty' } {
   return { column, operator: 'is_empty' };
 }
 
 /** The opposite of {@link isEmpty}: the column has a value. */
-export function isNotEmpty<Column extends string>(column: Column): IsNotEmptyRule<Column> {
+export function isNotEmpty<Column extends string>(
+  column: Column,
+): { column: Column; operator: 'is_not_empty' } {
   return { column, operator: 'is_not_empty' };
 }

@@ -3,7 +3,6 @@
 export {
   CosiftError,
   type ErrorCode,
-  type ErrorFacts,
   type ErrorFields,
   type Problem,
   type ProblemCode,
@@ -12,28 +11,28 @@ export type {
   Action,
   ColumnChanges,
   ColumnName,
-  ColumnOf,
   Columns,
   ColumnValue,
-  Condition,
   Data,
   LineEvent,
-  NumberColumn,
-  Operand,
   Operator,
-  TextColumn,
   Vector,
 } from '../schema/public-types.js';
 export type { Filter, FilterGroup, FilterRule } from '../schema/types/filter.js';
 export type {
+  ColumnSort,
   DatabaseSettings,
   Embed,
   EmbeddedPassage,
   Facet,
+  HistogramFacet,
   NewRecord,
   NewTimestamps,
   Sort,
+  TimeFacet,
   TimeRange,
+  TimeSort,
+  ValuesFacet,
 } from '../schema/types/requests.js';
 export type {
   BatchResult,
@@ -44,6 +43,7 @@ export type {
   DoctorCheck,
   DoctorProblem,
   FacetCounts,
+  HistogramCounts,
   LineFailure,
   LineProblem,
   LineProgress,
@@ -55,11 +55,13 @@ export type {
   Points,
   Reembedding,
   StoredRecord,
+  TimeCounts,
   Timestamps,
   Total,
+  ValuesCounts,
   WrittenRecord,
 } from '../schema/types/responses.js';
-export type { Database, DataToWrite, RecordSource, SearchResult } from './database.js';
+export type { Database, RecordSource, SearchResult } from './database.js';
 export type { Databases } from './databases.js';
 export * from './filters.js';
 export type { LineChunks } from './line-chunks.js';

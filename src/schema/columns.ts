@@ -14,7 +14,7 @@ export type Columns<T> = { [Column in keyof T]: ColumnValue | undefined };
 export type ColumnName<T> = keyof T & string;
 
 /** The names of the columns of `T` that may have a value of the type `V`. */
-export type ColumnOf<T, V> = string extends keyof T
+type ColumnOf<T, V> = string extends keyof T
   ? string
   : { [Column in ColumnName<T>]-?: Extract<T[Column], V> extends never ? never : Column }[ColumnName<T>];
 

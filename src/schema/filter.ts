@@ -1,4 +1,4 @@
-import type { FilterGroup, FilterRule } from './types/filter.js';
+import type { FilterRule } from './types/filter.js';
 
 export const column = {
   type: 'string',
@@ -129,6 +129,3 @@ export const filterNode = nodeSchema('FilterGroup');
 
 /** An operator of a rule. */
 export type Operator = FilterRule['operator'];
-
-/** How the rules of a group are joined. */
-export type Condition = NonNullable<FilterGroup['condition']>;

@@ -15,19 +15,15 @@ export {
 export type {
   ColumnChanges,
   ColumnName,
-  ColumnOf,
   Columns,
   ColumnValue,
   Data,
-  NumberColumn,
-  Operand,
-  TextColumn,
   Vector,
 } from './columns.js';
 export type { ComponentName } from './components.js';
 export { COMPONENTS } from './components.js';
 export { shown } from './details.js';
-export type { Condition, Operator } from './filter.js';
+export type { Operator } from './filter.js';
 export {
   DATABASE_ID,
   EPOCH,

@@ -6,10 +6,10 @@ import type { ColumnName, Data, NumberColumn, Operand, TextColumn } from '../col
  * The column has exactly this value, of the same type: the number 1 is not the string "1". Strings
  * are case-sensitive.
  */
-export interface EqualsRule<
+type EqualsRule<
   Column extends string = string,
   Value extends string | number | boolean = string | number | boolean,
-> {
+> = {
   /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /**
@@ -19,76 +19,76 @@ export interface EqualsRule<
   operator: 'equals';
   /** The value to compare with. */
   value: Value;
-}
+};
 
 /** The opposite of `equals`. It also holds for a record without the column. */
-export interface NotEqualsRule<
+type NotEqualsRule<
   Column extends string = string,
   Value extends string | number | boolean = string | number | boolean,
-> {
+> = {
   /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The opposite of `equals`. It also holds for a record without the column. */
   operator: 'not_equals';
   /** The value to compare with. */
   value: Value;
-}
+};
 
 /** The column has a number greater than `value`. */
-export interface GreaterThanRule<Column extends string = string> {
+type GreaterThanRule<Column extends string = string> = {
   /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The column has a number greater than `value`. */
   operator: 'greater_than';
   /** The number to compare with. */
   value: number;
-}
+};
 
 /** The column has a number less than `value`. */
-export interface LessThanRule<Column extends string = string> {
+type LessThanRule<Column extends string = string> = {
   /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The column has a number less than `value`. */
   operator: 'less_than';
   /** The number to compare with. */
   value: number;
-}
+};
 
 /** The column has a number greater than `value`, or equal to it. */
-export interface GreaterThanOrEqualsRule<Column extends string = string> {
+type GreaterThanOrEqualsRule<Column extends string = string> = {
   /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The column has a number greater than `value`, or equal to it. */
   operator: 'greater_than_or_equals';
   /** The number to compare with. */
   value: number;
-}
+};
 
 /** The column has a number less than `value`, or equal to it. */
-export interface LessThanOrEqualsRule<Column extends string = string> {
+type LessThanOrEqualsRule<Column extends string = string> = {
   /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The column has a number less than `value`, or equal to it. */
   operator: 'less_than_or_equals';
   /** The number to compare with. */
   value: number;
-}
+};
 
 /** The column has a string that contains `value`; case-sensitive. */
-export interface ContainsRule<Column extends string = string> {
+type ContainsRule<Column extends string = string> = {
   /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The column has a string that contains `value`; case-sensitive. */
   operator: 'contains';
   /** The text to look for; case-sensitive. */
   value: string;
-}
+};
 
 /**
  * The opposite of `contains`. It also holds for a record without the column, or with a value of
  * another type.
  */
-export interface NotContainsRule<Column extends string = string> {
+type NotContainsRule<Column extends string = string> = {
   /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /**
@@ -98,43 +98,43 @@ export interface NotContainsRule<Column extends string = string> {
   operator: 'not_contains';
   /** The text to look for; case-sensitive. */
   value: string;
-}
+};
 
 /** The column has a string that starts with `value`; case-sensitive. */
-export interface StartsWithRule<Column extends string = string> {
+type StartsWithRule<Column extends string = string> = {
   /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The column has a string that starts with `value`; case-sensitive. */
   operator: 'starts_with';
   /** The text to look for; case-sensitive. */
   value: string;
-}
+};
 
 /** The column has a string that ends with `value`; case-sensitive. */
-export interface EndsWithRule<Column extends string = string> {
+type EndsWithRule<Column extends string = string> = {
   /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The column has a string that ends with `value`; case-sensitive. */
   operator: 'ends_with';
   /** The text to look for; case-sensitive. */
   value: string;
-}
+};
 
 /** The record lacks the column, or its value is null or "". */
-export interface IsEmptyRule<Column extends string = string> {
+type IsEmptyRule<Column extends string = string> = {
   /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The record lacks the column, or its value is null or "". */
   operator: 'is_empty';
-}
+};
 
 /** The opposite of `is_empty`: the column has a value. */
-export interface IsNotEmptyRule<Column extends string = string> {
+type IsNotEmptyRule<Column extends string = string> = {
   /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /** The opposite of `is_empty`: the column has a value. */
   operator: 'is_not_empty';
-}
+};
 
 /** Compares one column of a record. The operator determines the type of `value`. */
 export type FilterRule<T = Data> =
@@ -162,7 +162,7 @@ export interface FilterGroup<T = Data> {
 export type Filter<T = Data> = FilterGroup<T> | FilterRule<T>;
 
 /** The rules that compare a column of `T` with a value of the column's type. */
-export type EqualityRule<T = Data> = {
+type EqualityRule<T = Data> = {
   [Column in ColumnName<T>]-?:
     | EqualsRule<Column, Operand<T[Column]>>
     | NotEqualsRule<Column, Operand<T[Column]>>;

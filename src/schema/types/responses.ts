@@ -179,6 +179,8 @@ export interface TimeCounts {
     /** Number of matches. */
     count: number;
   }[];
+  /** Only the other alternatives have it. */
+  type?: undefined;
 }
 
 /** The counts of one facet. */
