@@ -19,8 +19,12 @@ export function routes(): string {
       .join(', '),
     [...new Set(errorsOf(operation).map((error) => ERRORS[error].status))].sort((a, b) => a - b).join(' '),
   ]);
-  const parameters = operations.flatMap(([, { method, path, query = [] }]) =>
-    query.map(({ name, description }) => [code(`${method} ${path}`), code(name), description]),
+  const parameters = operations.flatMap(([, { method, path, query = {} }]) =>
+    Object.entries(query).map(([name, { description }]) => [
+      code(`${method} ${path}`),
+      code(name),
+      description,
+    ]),
   );
   return [
     table(['route', 'operation', 'purpose', 'action of the key', 'request', 'response', 'errors'], rows),

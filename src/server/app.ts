@@ -20,7 +20,7 @@ import { AllowedOrigins } from './http/cors.js';
 import { expectContinue } from './http/expect-continue.js';
 import { refuseMalformedRequests } from './http/malformed-request.js';
 import { asCosiftError, MAX_PARAMETER, sendProblem } from './http/problem-response.js';
-import { checkQueryParameters } from './http/query-parameters.js';
+import { readQueryParameters } from './http/query-parameters.js';
 import { readBodies } from './http/read-body.js';
 import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
 import type { KeyStore } from './keys/key-store.js';
@@ -179,7 +179,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   limitConnections(app, { maxConnections, sendMs: timeouts.sendMs, stopMs: timeouts.stopMs });
   logRequests(app, metrics);
   guardAccess(app, dependencies, options.rate);
-  checkQueryParameters(app);
+  readQueryParameters(app, limits);
   inFlight.guard(app);
   compressResponses(app);
   sendInChunks(app);

@@ -1,25 +1,92 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
-import { didYouMean } from '../../schema/index.js';
+import { didYouMean, type Limits } from '../../schema/index.js';
+
+/** A query parameter of an operation. */
+export interface Parameter<Value = unknown> {
+  description: string;
+  /** The schema of its text. */
+  schema: { type: 'string'; pattern?: string; enum?: readonly string[] };
+  /** What its text must be, for errors. */
+  must(limits: Limits): string;
+  /** Returns the value of a text that has the schema, or undefined if there is none. */
+  parse(text: string, limits: Limits): Value | undefined;
+  /** The value when the parameter is absent. */
+  absent: Value;
+}
+
+export type Parameters = Readonly<Record<string, Parameter>>;
+
+/** The values of parameters, which a handler finds in the query of its request. */
+export type Values<Query extends Parameters> = {
+  readonly [Name in keyof Query]: Query[Name] extends Parameter<infer Value> ? Value : never;
+};
+
+/** A whole number from `min` to `max`. */
+export function wholeNumber(
+  description: string,
+  [min, max]: readonly [number, (limits: Limits) => number],
+  absent: number,
+): Parameter<number> {
+  return {
+    description,
+    schema: { type: 'string', pattern: '^(0|[1-9][0-9]{0,15})$' },
+    must: (limits) => `a whole number from ${min} to ${max(limits)}`,
+    parse: (text, limits) => (Number(text) >= min && Number(text) <= max(limits) ? Number(text) : undefined),
+    absent,
+  };
+}
+
+/** `true` or `false`, the default. */
+export function flag(description: string, must: string): Parameter<boolean> {
+  return {
+    description,
+    schema: { type: 'string', enum: ['true', 'false'] },
+    must: () => must,
+    parse: (text) => text === 'true',
+    absent: false,
+  };
+}
+
+/** A text that matches the pattern of a schema. */
+export function matching(
+  schema: { type: 'string'; pattern: string },
+  description: string,
+  must: string,
+): Parameter<string | undefined> {
+  return { description, schema, must: () => must, parse: (text) => text, absent: undefined };
+}
 
 /**
- * Refuses a query parameter that the operation does not have, one that is given more than once, and a query that is not
+ * Replaces the query of each request by the values of the parameters of its operation. Refuses a parameter that the
+ * operation does not have, one that is given more than once, one that does not have its schema, and a query that is not
  * encoded UTF-8.
  */
-export function checkQueryParameters(app: FastifyInstance): void {
+export function readQueryParameters(app: FastifyInstance, limits: Limits): void {
+  // Not an asynchronous hook, because that would make every request wait.
   app.addHook('onRequest', (request, _reply, done) => {
-    if (!isEncoded(request.raw.url ?? '')) {
-      return done(
-        new CosiftError('invalid_request', 'the query has a "%" that does not begin a character of UTF-8'),
-      );
+    let failure: Error | undefined;
+    try {
+      request.query = valuesOf(request, limits);
+    } catch (error) {
+      failure = error as Error;
     }
-    const known = request.operation?.query?.map(({ name }) => name) ?? [];
-    for (const [name, value] of Object.entries(request.query as Record<string, unknown>)) {
-      const fault = faultOf(name, value, known);
-      if (fault !== undefined) return done(new CosiftError('invalid_request', fault));
-    }
-    done();
+    done(failure);
   });
+}
+
+function valuesOf({ raw, operation, query }: FastifyRequest, limits: Limits): Record<string, unknown> {
+  if (!isEncoded(raw.url ?? '')) {
+    throw invalid('the query has a "%" that does not begin a character of UTF-8');
+  }
+  const parameters = operation?.query ?? {};
+  const given = query as Record<string, string>;
+  checkNames(given, Object.keys(parameters));
+  const values: Record<string, unknown> = {};
+  for (const [name, parameter] of Object.entries(parameters)) {
+    values[name] = read(name, parameter, given[name], limits);
+  }
+  return values;
 }
 
 /** Whether every `%` in the query of a target begins a character. The parser leaves others as they are. */
@@ -34,11 +101,26 @@ function isEncoded(target: string): boolean {
   }
 }
 
-function faultOf(name: string, value: unknown, known: readonly string[]): string | undefined {
-  const parameter = `the query parameter ${JSON.stringify(name)}`;
-  if (known.length === 0) return `${parameter} is not known; this operation has none`;
-  if (!known.includes(name)) {
-    return `${parameter} is not known${didYouMean(name, known) || `; known: ${known.join(', ')}`}`;
+function checkNames(given: Record<string, unknown>, known: readonly string[]): void {
+  for (const [name, value] of Object.entries(given)) {
+    const parameter = `the query parameter ${JSON.stringify(name)}`;
+    if (known.length === 0) throw invalid(`${parameter} is not known; this operation has none`);
+    if (!known.includes(name)) {
+      throw invalid(`${parameter} is not known${didYouMean(name, known) || `; known: ${known.join(', ')}`}`);
+    }
+    if (Array.isArray(value)) throw invalid(`${parameter} is given more than once`);
   }
-  return Array.isArray(value) ? `${parameter} is given more than once` : undefined;
+}
+
+function read(name: string, parameter: Parameter, text: string | undefined, limits: Limits): unknown {
+  const { schema, must, parse, absent } = parameter;
+  if (text === undefined) return absent;
+  const isInstance = new RegExp(schema.pattern ?? '').test(text) && (schema.enum?.includes(text) ?? true);
+  const value = isInstance ? parse(text, limits) : undefined;
+  if (value === undefined) throw invalid(`the query parameter "${name}" must be ${must(limits)}`);
+  return value;
+}
+
+function invalid(detail: string): CosiftError {
+  return new CosiftError('invalid_request', detail);
 }

@@ -123,7 +123,13 @@ function describe(operationId: OperationId, operation: Operation): OpenApiOperat
       ([, name]) => PATH_PARAMETERS[name as string] as object,
     ),
     ...(operation.tagged ? [IF_NONE_MATCH] : []),
-    ...(operation.query ?? []).map((parameter) => ({ ...parameter, in: 'query', required: false })),
+    ...Object.entries(operation.query ?? {}).map(([name, { description, schema }]) => ({
+      name,
+      description,
+      schema,
+      in: 'query',
+      required: false,
+    })),
   ];
   return {
     operationId,

@@ -1,5 +1,14 @@
 import { DATABASE_ID } from '../../schema/index.js';
+import { matching } from '../http/query-parameters.js';
 import type { Operation } from './operation.js';
+
+export const BACKUP_QUERY = {
+  database: matching(
+    { type: 'string', pattern: DATABASE_ID.source },
+    'Id of the only database to archive, without keys and webhooks.',
+    '1 to 64 of a-z 0-9 _ -',
+  ),
+};
 
 export const BACKUP_OPERATIONS = {
   backup: {
@@ -11,13 +20,7 @@ export const BACKUP_OPERATIONS = {
       'Needs a key with the actions `databases.manage` and `keys.manage` for all databases. ' +
       'A response that has fewer bytes than its `content-length` is not complete.',
     actions: ['databases.manage'],
-    query: [
-      {
-        name: 'database',
-        description: 'Id of the only database to archive, without keys and webhooks.',
-        schema: { type: 'string', pattern: DATABASE_ID.source },
-      },
-    ],
+    query: BACKUP_QUERY,
     success: [{ status: 200, description: 'A tar archive for `cosift restore`', type: 'application/x-tar' }],
     errors: ['database_not_found', 'disk_full', 'store_failed'],
     kind: 'reads',

@@ -1,6 +1,14 @@
+import { flag } from '../http/query-parameters.js';
 import { type Operation, WRITE_ERRORS } from './operation.js';
 
 const KEY_ERRORS = ['busy', ...WRITE_ERRORS] as const;
+
+export const REVOKE_QUERY = {
+  descendants: flag(
+    'Also revoke the keys that the key issued, directly or through others; default: `false`.',
+    '"true" or "false"',
+  ),
+};
 
 export const KEYS_OPERATIONS = {
   issueKey: {
@@ -42,14 +50,7 @@ export const KEYS_OPERATIONS = {
     description:
       'Only a key that this key could have issued. Keys that the revoked key issued stay valid unless `descendants` is true.',
     actions: ['keys.manage'],
-    query: [
-      {
-        name: 'descendants',
-        description:
-          'Also revoke the keys that the key issued, directly or through others; default: `false`.',
-        schema: { type: 'string', enum: ['true', 'false'] },
-      },
-    ],
+    query: REVOKE_QUERY,
     success: [{ status: 204, description: 'The key is revoked' }],
     errors: ['key_not_found', ...KEY_ERRORS],
   },

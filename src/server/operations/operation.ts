@@ -1,13 +1,8 @@
 import type { ErrorCode } from '../../errors.js';
 import type { Action } from '../../schema/index.js';
+import type { Parameters } from '../http/query-parameters.js';
 import type { ServiceComponent } from '../variants/schemas.js';
 import { RECORD_TYPE } from '../variants/variants.js';
-
-export interface Parameter {
-  name: string;
-  description: string;
-  schema: object;
-}
 
 export interface Success {
   status: number;
@@ -42,7 +37,7 @@ export interface Operation {
   lines?: ServiceComponent;
   /** The body may also have the media type `application/merge-patch+json`. */
   mergePatch?: true;
-  query?: readonly Parameter[];
+  query?: Parameters;
   success: readonly Success[];
   /** Errors in addition to those that {@link errorsOf} adds. */
   errors?: readonly ErrorCode[];

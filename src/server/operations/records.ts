@@ -1,8 +1,47 @@
-import { epoch } from '../../schema/index.js';
+import { CosiftError } from '../../errors.js';
+import { checkExportFilter, DEFAULTS, epoch, type FilterGroup, type Limits } from '../../schema/index.js';
+import { flag, matching, type Parameter, wholeNumber } from '../http/query-parameters.js';
+import { parseStrictJson } from '../http/strict-json.js';
 import { SHOWN_BY_ID } from '../variants/variants.js';
 import { MODEL_ERRORS, type Operation, shown, WRITE_ERRORS } from './operation.js';
 
-const integer = { type: 'string', pattern: '^(0|[1-9][0-9]{0,15})$' } as const;
+const MAX_CHANGES = 1000;
+
+export const CHANGES_QUERY = {
+  after: wholeNumber(
+    'Position after which changes are returned; 0, the default, is the start.',
+    [0, () => Number.MAX_SAFE_INTEGER],
+    0,
+  ),
+  limit: wholeNumber(
+    'Maximum number of changes: 1 to 1000, default 100.',
+    [1, () => MAX_CHANGES],
+    DEFAULTS.changes_limit,
+  ),
+  wait: wholeNumber(
+    'Seconds to wait for a change if there is none: 0, the default, to 60.',
+    [0, (limits) => limits.change_wait_seconds],
+    0,
+  ),
+  epoch: matching(
+    epoch,
+    'Epoch of the feed that `after` belongs to. If the database has another epoch: 410 `feed_restarted`.',
+    'one that a response of this feed contained',
+  ),
+};
+
+const filter: Parameter<FilterGroup | undefined> = {
+  description: 'A filter as JSON, as `filter` of a query: only records that pass it are exported.',
+  schema: { type: 'string' },
+  must: () => 'a filter as JSON',
+  parse: (text, limits) => checkExportFilter(parsed(Buffer.from(text), limits), limits),
+  absent: undefined,
+};
+
+export const EXPORT_QUERY = {
+  vectors: flag('Whether records have their exact vector: `true` or `false`, the default.', 'true or false'),
+  filter,
+};
 
 export const RECORDS_OPERATIONS = {
   upsertRecords: {
@@ -95,25 +134,7 @@ export const RECORDS_OPERATIONS = {
       'Changes are in the order of commits. `position` and `epoch` of one response are `after` and `epoch` of the next ' +
       'request. A key with a filter sees the records that pass it, and `deleted` for a record that no longer passes.',
     actions: ['records.read'],
-    query: [
-      {
-        name: 'after',
-        description: 'Position after which changes are returned; 0, the default, is the start.',
-        schema: integer,
-      },
-      { name: 'limit', description: 'Maximum number of changes: 1 to 1000, default 100.', schema: integer },
-      {
-        name: 'wait',
-        description: 'Seconds to wait for a change if there is none: 0, the default, to 60.',
-        schema: integer,
-      },
-      {
-        name: 'epoch',
-        description:
-          'Epoch of the feed that `after` belongs to. If the database has another epoch: 410 `feed_restarted`.',
-        schema: epoch,
-      },
-    ],
+    query: CHANGES_QUERY,
     success: [{ status: 200, description: 'Changes after the position', schema: 'Changes' }],
     errors: ['feed_restarted', 'changes_removed'],
     kind: 'waits',
@@ -128,18 +149,7 @@ export const RECORDS_OPERATIONS = {
       'stream is complete if the response ends as HTTP requires: the connection is closed before the end if the export ' +
       'fails, so that a client reports a failure.',
     actions: ['records.read'],
-    query: [
-      {
-        name: 'vectors',
-        description: 'Whether records have their exact vector: `true` or `false`, the default.',
-        schema: { type: 'string', enum: ['true', 'false'] },
-      },
-      {
-        name: 'filter',
-        description: 'A filter as JSON, as `filter` of a query: only records that pass it are exported.',
-        schema: { type: 'string' },
-      },
-    ],
+    query: EXPORT_QUERY,
     success: [
       { status: 200, description: 'A record a line', schema: 'NewRecord', type: 'application/x-ndjson' },
     ],
@@ -147,3 +157,15 @@ export const RECORDS_OPERATIONS = {
     kind: 'exports',
   },
 } as const satisfies Record<string, Operation>;
+
+/** Parses the filter. Pointers of its errors begin with `/filter`, as those of a filter that is not allowed. */
+function parsed(filter: Buffer, limits: Limits): unknown {
+  try {
+    return parseStrictJson(filter, limits);
+  } catch (error) {
+    if (!(error instanceof CosiftError)) throw error;
+    throw new CosiftError(error.code, `the query parameter "filter": ${error.detail}`, {
+      problems: error.problems.map((problem) => ({ ...problem, pointer: `/filter${problem.pointer}` })),
+    });
+  }
+}

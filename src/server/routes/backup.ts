@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
-import { DATABASE_ID } from '../../schema/index.js';
 import { callerOf, checkKeyAgain } from '../admission/access.js';
+import type { Values } from '../http/query-parameters.js';
 import { sendStream } from '../http/streamed-response.js';
+import type { BACKUP_QUERY } from '../operations/backup.js';
 import type { Dependencies, Handlers } from './dependencies.js';
 
 const TAR = 'application/x-tar';
@@ -11,7 +12,7 @@ export function backupHandlers({ backend, inFlight, keys }: Dependencies): Handl
   return {
     async backup(request, reply) {
       checkMayBackUp(request);
-      const database = databaseOf(request);
+      const { database } = request.query as Values<typeof BACKUP_QUERY>;
       if (request.method === 'HEAD') {
         if (database !== undefined) await backend.databaseJson(database);
         return reply.header('content-type', TAR).send();
@@ -46,10 +47,4 @@ function checkMayBackUp(request: FastifyRequest): void {
   if (databases !== undefined) {
     throw new CosiftError('forbidden', 'a key that is limited to some databases cannot make a backup');
   }
-}
-
-function databaseOf(request: FastifyRequest): string | undefined {
-  const { database } = request.query as { database?: string };
-  if (database === undefined || DATABASE_ID.test(database)) return database;
-  throw new CosiftError('invalid_request', 'the query parameter "database" must be 1 to 64 of a-z 0-9 _ -');
 }

@@ -1,6 +1,7 @@
-import { CosiftError } from '../../errors.js';
 import { checkKeyRequest } from '../../schema/index.js';
 import { callerOf } from '../admission/access.js';
+import type { Values } from '../http/query-parameters.js';
+import type { REVOKE_QUERY } from '../operations/keys.js';
 import type { Dependencies, Handlers } from './dependencies.js';
 
 export function keyHandlers({ keys, limits }: Dependencies): Handlers {
@@ -28,15 +29,8 @@ export function keyHandlers({ keys, limits }: Dependencies): Handlers {
 
     async revokeKey(request, reply) {
       const { key_id } = request.params as { key_id: string };
-      await keys.revoke(key_id, callerOf(request), { descendants: descendantsOf(request.query) });
+      await keys.revoke(key_id, callerOf(request), request.query as Values<typeof REVOKE_QUERY>);
       return reply.code(204).send();
     },
   };
-}
-
-/** The query parameter `descendants`. */
-function descendantsOf(query: unknown): boolean {
-  const { descendants = 'false' } = query as { descendants?: string };
-  if (descendants === 'true' || descendants === 'false') return descendants === 'true';
-  throw new CosiftError('invalid_request', 'the query parameter "descendants" must be "true" or "false"');
 }
