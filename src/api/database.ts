@@ -75,25 +75,23 @@ export type RecordSource<R> = readonly R[] | Iterable<R> | AsyncIterable<R>;
 export class Database<T extends Columns<T> = Data> {
   /** The id of the database. */
   readonly id: string;
-  /** @internal */
-  readonly port: DatabasePort;
 
   /** @internal Made by `Cosift` and by `Client`. */
   constructor(id: string, port: DatabasePort) {
     this.id = id;
-    this.port = port;
+    ports.set(this, port);
   }
 
   /** Describes the database: settings, columns, number of records, sizes in bytes, times. */
   async describe(options: CallOptions = {}): Promise<DatabaseDescription> {
     checkCall(options);
-    return await this.port.describe(options);
+    return await portOf(this).describe(options);
   }
 
   /** Drops the database with all its records. */
   async drop(options: CallOptions = {}): Promise<void> {
     checkCall(options);
-    await this.port.drop(options);
+    await portOf(this).drop(options);
   }
 
   /**
@@ -112,7 +110,7 @@ export class Database<T extends Columns<T> = Data> {
     records: RecordSource<NewRecord<DataToWrite<T, Given>>>,
     options: UpsertOptions = {},
   ): Promise<BatchResult> {
-    return await this.port.upsert(records as Iterable<NewRecord>, options);
+    return await portOf(this).upsert(records as Iterable<NewRecord>, options);
   }
 
   /**
@@ -129,7 +127,7 @@ export class Database<T extends Columns<T> = Data> {
     checkOptions('upsert', options);
     const { signal, onProgress } = options;
     signal?.throwIfAborted();
-    return withProgress(this.port.upsertLines(bytesOf(chunks), { signal }), { onProgress });
+    return withProgress(portOf(this).upsertLines(bytesOf(chunks), { signal }), { onProgress });
   }
 
   /**
@@ -152,7 +150,7 @@ export class Database<T extends Columns<T> = Data> {
    * ```
    */
   exportLines(options: ExportOptions<T> = {}): AsyncGenerator<Uint8Array, void, undefined> {
-    return exportedLines(this.port, copied(options));
+    return exportedLines(portOf(this), copied(options));
   }
 
   /**
@@ -175,7 +173,7 @@ export class Database<T extends Columns<T> = Data> {
    */
   async search(query: Query, options?: SearchOptions<T>): Promise<Page<SearchResult<T>>> {
     const { checked, signal, run } = searchCall(query, options);
-    return (await run(() => this.port.page('search', checked, { signal }))) as Page<SearchResult<T>>;
+    return (await run(() => portOf(this).page('search', checked, { signal }))) as Page<SearchResult<T>>;
   }
 
   /**
@@ -203,7 +201,7 @@ export class Database<T extends Columns<T> = Data> {
    */
   async query(options?: QueryOptions<T>): Promise<Page<StoredRecord<T>>> {
     const { checked, signal, run } = queryCall(options);
-    return (await run(() => this.port.page('query', checked, { signal }))) as Page<StoredRecord<T>>;
+    return (await run(() => portOf(this).page('query', checked, { signal }))) as Page<StoredRecord<T>>;
   }
 
   /**
@@ -218,7 +216,7 @@ export class Database<T extends Columns<T> = Data> {
    */
   async map(options?: MapOptions<T>): Promise<Points<T>> {
     const { checked, signal, run } = mapCall(options);
-    return (await run(() => this.port.page('map', checked, { signal }))) as Points<T>;
+    return (await run(() => portOf(this).page('map', checked, { signal }))) as Points<T>;
   }
 
   /** Yields every record that satisfies the query, in the order of `sort`, page after page. */
@@ -231,7 +229,7 @@ export class Database<T extends Columns<T> = Data> {
     checkOptions('record', { id });
     checkCall(options);
     try {
-      return (await this.port.record(id, options)) as StoredRecord<T>;
+      return (await portOf(this).record(id, options)) as StoredRecord<T>;
     } catch (error) {
       if (isCode(error, 'record_not_found')) return undefined;
       throw error;
@@ -261,7 +259,7 @@ export class Database<T extends Columns<T> = Data> {
     checkOptions('record', { id });
     checkCall(options);
     checkChanges(changes);
-    return (await this.port.patch(id, { data: changes }, options)) as StoredRecord<T>;
+    return (await portOf(this).patch(id, { data: changes }, options)) as StoredRecord<T>;
   }
 
   /**
@@ -274,7 +272,7 @@ export class Database<T extends Columns<T> = Data> {
    */
   async delete(options: DeleteOptions<T>): Promise<number> {
     const { checked, signal, run } = deleteCall(options);
-    return (await run(() => this.port.delete(checked, { signal }))).deleted;
+    return (await run(() => portOf(this).delete(checked, { signal }))).deleted;
   }
 
   /**
@@ -287,7 +285,7 @@ export class Database<T extends Columns<T> = Data> {
   async changes(request: ChangesRequest = {}, options: CallOptions = {}): Promise<Changes> {
     checkOptions('changes', request);
     checkCall(options);
-    return await this.port.changes(request, options);
+    return await portOf(this).changes(request, options);
   }
 
   /** Yields every change after a position, and waits for further ones. Fails as {@link changes} does. */
@@ -305,7 +303,7 @@ export class Database<T extends Columns<T> = Data> {
    * cancels the re-embedding.
    */
   async reembed(model: string, options?: ReembedOptions): Promise<Reembedding> {
-    return await reembed(this.port, model, options);
+    return await reembed(portOf(this), model, options);
   }
 
   /**
@@ -315,8 +313,15 @@ export class Database<T extends Columns<T> = Data> {
    */
   async cancelReembedding(options: CallOptions = {}): Promise<void> {
     checkCall(options);
-    await this.port.cancelReembedding(options);
+    await portOf(this).cancelReembedding(options);
   }
+}
+
+// Not a private member: databases of `cosift` and of `@cosift/client` would have types that exclude each other.
+const ports = new WeakMap<object, DatabasePort>();
+
+function portOf(database: object): DatabasePort {
+  return ports.get(database) as DatabasePort;
 }
 
 /** Checks the options of a call, and that its signal is not aborted. */

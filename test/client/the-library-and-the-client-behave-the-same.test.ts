@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
 import type {
   ColumnValue,
@@ -428,6 +429,17 @@ test('databases are created, listed, opened and dropped', async () => {
   const library = await lives(sides.library);
   expect(library).toEqual(['made', 'made', 'database_exists', true, 'database_not_found', 'invalid_request']);
   expect(await lives(sides.client)).toEqual(library);
+});
+
+test('a database shows its id and nothing else', () => {
+  for (const [side, name] of [
+    [sides.library, 'Database'],
+    [sides.client, 'RemoteDatabase'],
+  ] as const) {
+    const database = side.database('same');
+    expect(Object.keys(database)).toEqual(['id']);
+    expect(inspect(database, { showHidden: true })).toBe(`${name} { id: 'same' }`);
+  }
 });
 
 test('results have their types', () => {

@@ -53,7 +53,7 @@ test('every type that a program exports by inference has a name or is written ou
     const emitted = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--outDir', out];
     await compile('tsconfig.json', ...emitted);
     const declarations = await readFile(path.join(out, 'inferred.d.ts'), 'utf8');
-    expect(declarations).not.toMatch(/\bany\b|cosift\/dist/);
+    expect(declarations).not.toMatch(/\bany\b|\bdist\b/);
     expect(declarations).toContain('operator: "equals"');
   } finally {
     await rm(out, { recursive: true });

@@ -35,6 +35,10 @@ export async function misuses(
   // @ts-expect-error: an unknown member
   await facts.delete({ id: 1 });
 
+  // What is no part of the interface.
+  // @ts-expect-error: how calls are sent
+  facts.port;
+
   // The order.
   // @ts-expect-error: neither column nor time
   await facts.query({ sort: {} });
