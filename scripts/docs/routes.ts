@@ -1,11 +1,11 @@
 import { ERRORS } from '../../src/errors.js';
-import { errorsOf, type Operation } from '../../src/server/operations/operation.js';
-import { OPERATIONS } from '../../src/server/operations/table.js';
+import { errorsOf, type Operation } from '../../src/server/operation.js';
+import { OPERATIONS } from '../../src/server/resources/index.js';
 import { code, table } from './markdown.js';
 
 /** The table of routes, and the tables of their query parameters. */
 export function routes(): string {
-  const operations = Object.entries(OPERATIONS) as [string, Operation][];
+  const operations = Object.entries(OPERATIONS);
   const rows = operations.map(([id, operation]) => [
     code(`${operation.method} ${operation.path}`),
     code(id),

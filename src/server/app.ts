@@ -11,7 +11,6 @@ import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits } from '../schema/index.js';
 import { databaseNotFound, guardAccess, payerOf } from './admission/access.js';
 import { type Capacity, InFlight } from './admission/in-flight.js';
-import { holdingResources } from './admission/request-resources.js';
 import type { Rate } from './admission/token-bucket.js';
 import { sendInChunks } from './http/chunked-response.js';
 import { compressResponses } from './http/compression.js';
@@ -26,23 +25,10 @@ import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
 import type { KeyStore } from './keys/key-store.js';
 import { Metrics } from './observability/metrics.js';
 import { logRequests, logResponse, TRACEPARENT } from './observability/request-log.js';
-import { everyMethod } from './operations/allowed-methods.js';
-import type { Operation } from './operations/operation.js';
-import { decorateOperation, setOperation } from './operations/request-operation.js';
-import { OPERATIONS, type OperationId } from './operations/table.js';
-import { answerWithoutRoute } from './operations/unknown-paths.js';
-import { backupHandlers } from './routes/backup.js';
-import { changeHandlers } from './routes/changes.js';
-import { databaseHandlers } from './routes/databases.js';
-import type { Dependencies, Handler } from './routes/dependencies.js';
-import { doctorHandlers } from './routes/doctor.js';
-import { exportHandlers } from './routes/export.js';
-import { keyHandlers } from './routes/keys.js';
-import { pageHandlers } from './routes/page.js';
-import { recordHandlers } from './routes/records.js';
-import { searchHandlers } from './routes/search.js';
-import { serviceHandlers } from './routes/service.js';
-import { webhookHandlers } from './routes/webhooks.js';
+import { decorateOperation, setOperation } from './operation.js';
+import { OPERATIONS } from './resources/index.js';
+import type { Dependencies } from './resources/resource.js';
+import { addRoutes, answerWithoutRoute, everyMethod } from './routes.js';
 import type { Webhooks } from './webhooks/webhooks.js';
 
 export interface AppOptions {
@@ -82,16 +68,6 @@ const UNSENT_BYTES = 64 << 20;
 
 /** Path segments after `/records/` that are operations, not record ids. */
 const RESERVED = new Set(['search', 'query', 'delete']);
-
-/** The files that the page loads. They are no part of the API, so the table of operations lacks them. */
-const PAGE_FILE: Operation = {
-  method: 'GET',
-  path: '/page/{version}/{file}',
-  tag: 'Service',
-  summary: 'A file of the page',
-  open: true,
-  success: [],
-};
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
@@ -148,6 +124,8 @@ export function buildApp(options: AppOptions): FastifyInstance {
     timeouts,
     inFlight,
     metrics,
+    operations: OPERATIONS,
+    page,
   };
 
   const origins = new AllowedOrigins(corsOrigins, everyMethod());
@@ -190,7 +168,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     callerOf: payerOf,
   });
   handleErrors(app);
-  addRoutes(app, dependencies, page);
+  addRoutes(app, dependencies);
   return app;
 }
 
@@ -225,35 +203,4 @@ function handleErrors(app: FastifyInstance): void {
     return sendProblem(request, reply, error);
   });
   app.setNotFoundHandler((request, reply) => answerWithoutRoute(request, reply, false));
-}
-
-function addRoutes(app: FastifyInstance, dependencies: Dependencies, page: boolean): void {
-  const { page: index, pageFile } = pageHandlers(page);
-  const handlers = {
-    ...searchHandlers(dependencies),
-    ...recordHandlers(dependencies),
-    ...changeHandlers(dependencies),
-    ...exportHandlers(dependencies),
-    ...databaseHandlers(dependencies),
-    ...keyHandlers(dependencies),
-    ...webhookHandlers(dependencies),
-    ...backupHandlers(dependencies),
-    ...doctorHandlers(dependencies),
-    ...serviceHandlers(dependencies),
-    page: index,
-  } as Record<OperationId, Handler>;
-  for (const [operationId, operation] of Object.entries(OPERATIONS) as [OperationId, Operation][]) {
-    app.route({
-      method: operation.method === 'GET' ? ['GET', 'HEAD'] : operation.method,
-      url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      config: { operation, operationId },
-      handler: holdingResources(handlers[operationId]),
-    });
-  }
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/page/:version/*',
-    config: { operation: PAGE_FILE, operationId: 'page' },
-    handler: holdingResources(pageFile),
-  });
 }

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { CosiftError, type Problem } from '../../src/errors.js';
 import { PATTERN_MEANINGS } from '../../src/schema/patterns.js';
-import { OPERATIONS } from '../../src/server/operations/table.js';
+import { OPERATIONS } from '../../src/server/resources/index.js';
 import {
   checkServiceSchema,
   SERVICE_COMPONENTS,
@@ -58,7 +58,7 @@ const REQUESTS: Partial<Record<ServiceComponent, Json[]>> = {
 const BODIES = [
   ...new Set(
     Object.values(OPERATIONS).flatMap((operation) =>
-      'body' in operation && operation.body in REQUESTS ? [operation.body as ServiceComponent] : [],
+      operation.body !== undefined && operation.body in REQUESTS ? [operation.body] : [],
     ),
   ),
 ];

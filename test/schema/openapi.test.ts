@@ -3,11 +3,10 @@ import { expect, test } from 'vitest';
 import { ERRORS } from '../../src/errors.js';
 import { docsPage } from '../../src/server/openapi/docs-page.js';
 import { openApiDocument } from '../../src/server/openapi/document.js';
-import type { Operation } from '../../src/server/operations/operation.js';
-import { OPERATIONS } from '../../src/server/operations/table.js';
+import { OPERATIONS } from '../../src/server/resources/index.js';
 import { checkServiceSchema, type ServiceComponent } from '../../src/server/variants/schemas.js';
 
-const document = openApiDocument();
+const document = openApiDocument(OPERATIONS);
 
 test('every reference leads somewhere', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
@@ -122,7 +121,7 @@ test('the page for people names every operation and code, and loads nothing', ()
 });
 
 test('an operation that embeds texts documents that a package may be missing', () => {
-  const operations: [string, Operation][] = Object.entries(OPERATIONS);
+  const operations = Object.entries(OPERATIONS);
   const embedding = operations.filter(([, { errors }]) => errors?.includes('model_mismatch'));
   expect(embedding.map(([id]) => id)).toEqual(
     expect.arrayContaining(['searchA', 'searchB', 'upsertRecords', 'patchRecord', 'createDatabase']),

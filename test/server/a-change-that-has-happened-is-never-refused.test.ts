@@ -5,8 +5,8 @@ import { holdingResources } from '../../src/server/admission/request-resources.j
 import { CAPACITY } from '../../src/server/app.js';
 import { asCosiftError } from '../../src/server/http/problem-response.js';
 import { ADMIN } from '../../src/server/keys/caller.js';
-import type { Operation } from '../../src/server/operations/operation.js';
-import { decorateOperation, setOperation } from '../../src/server/operations/request-operation.js';
+import type { Operation } from '../../src/server/operation.js';
+import { decorateOperation, setOperation } from '../../src/server/operation.js';
 
 /** Two responses of this size exceed the share of a key. */
 const BYTES = 4_000;

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jsonValues, LIMITS } from '../../src/schema/index.js';
-import type { Operation } from '../../src/server/operations/operation.js';
-import { OPERATIONS } from '../../src/server/operations/table.js';
+import { OPERATIONS } from '../../src/server/resources/index.js';
 import { SERVICE_COMPONENTS } from '../../src/server/variants/schemas.js';
 import { ClientThread } from './client-thread.js';
 import { longestTurn, MAX_TURN_MS } from './longest-turn.js';
@@ -136,7 +135,7 @@ function* bodiesOf(name: keyof typeof SERVICE_COMPONENTS): Generator<[string, st
 }
 
 /** The operations that take a body. */
-const JSON_BODIES = Object.entries(OPERATIONS as Record<string, Operation>).flatMap(([id, operation]) =>
+const JSON_BODIES = Object.entries(OPERATIONS).flatMap(([id, operation]) =>
   operation.body === undefined ? [] : [{ id, ...operation, body: operation.body }],
 );
 

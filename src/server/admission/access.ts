@@ -5,7 +5,7 @@ import { DATABASE_ID } from '../../schema/index.js';
 import type { Caller } from '../keys/caller.js';
 import type { KeyStore } from '../keys/key-store.js';
 import { presentedKey } from '../keys/presented-key.js';
-import type { Operation } from '../operations/operation.js';
+import type { Operation } from '../operation.js';
 import { type Rate, TokenBuckets } from './token-bucket.js';
 
 declare module 'fastify' {

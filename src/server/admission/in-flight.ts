@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
 import { onClose } from '../http/on-close.js';
-import type { Operation } from '../operations/operation.js';
+import type { Operation } from '../operation.js';
 import { payerOf } from './access.js';
 import { CapacityLimiter } from './capacity-limiter.js';
 import { RequestResources } from './request-resources.js';

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
+export const HTML_TYPE = 'text/html; charset=utf-8';
 
 /** Sends bytes that are JSON already. Returns the value that the handler must return. */
 export function sendJson(reply: FastifyReply, body: Uint8Array, type = JSON_TYPE): FastifyReply | undefined {

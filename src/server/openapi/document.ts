@@ -1,6 +1,5 @@
 import { DATABASE_ID, LIMITS, type Limits, shortId, textId } from '../../schema/index.js';
-import type { Operation } from '../operations/operation.js';
-import { OPERATIONS, type OperationId } from '../operations/table.js';
+import type { Operation } from '../operation.js';
 import { ABOUT_VARIANTS } from '../variants/variants.js';
 import { publishedSchemas } from './published-schemas.js';
 import { reference } from './reference.js';
@@ -50,10 +49,13 @@ const IF_NONE_MATCH = {
   schema: { type: 'string' },
 };
 
-/** The OpenAPI 3.1 document of all operations. It is made from the same table as the routes. */
-export function openApiDocument(limits: Limits = LIMITS): OpenApiDocument {
+/** The OpenAPI 3.1 document of operations, by their ids. */
+export function openApiDocument(
+  operations: Readonly<Record<string, Operation>>,
+  limits: Limits = LIMITS,
+): OpenApiDocument {
   const paths: OpenApiDocument['paths'] = {};
-  for (const [operationId, operation] of Object.entries(OPERATIONS) as [OperationId, Operation][]) {
+  for (const [operationId, operation] of Object.entries(operations)) {
     paths[operation.path] ??= {};
     const methods = paths[operation.path] as Record<string, OpenApiOperation>;
     methods[operation.method.toLowerCase()] = describe(operationId, operation);
@@ -117,7 +119,7 @@ export function openApiDocument(limits: Limits = LIMITS): OpenApiDocument {
   };
 }
 
-function describe(operationId: OperationId, operation: Operation): OpenApiOperation {
+function describe(operationId: string, operation: Operation): OpenApiOperation {
   const parameters = [
     ...[...operation.path.matchAll(/\{(\w+)\}/g)].map(
       ([, name]) => PATH_PARAMETERS[name as string] as object,

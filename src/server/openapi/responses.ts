@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from '../../errors.js';
-import { errorsOf, type Operation, type Success } from '../operations/operation.js';
+import { errorsOf, type Operation, type Success } from '../operation.js';
 import { reference } from './reference.js';
 import type { OpenApiResponse } from './types.js';
 

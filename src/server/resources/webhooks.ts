@@ -1,6 +1,9 @@
-import { type Operation, WRITE_ERRORS } from './operation.js';
+import { checkWebhookRequest } from '../../schema/index.js';
+import { callerOf, databaseOf } from '../admission/access.js';
+import { WRITE_ERRORS } from '../operation.js';
+import type { Resource } from './resource.js';
 
-export const WEBHOOKS_OPERATIONS = {
+export const WEBHOOKS: Resource = {
   createWebhook: {
     method: 'POST',
     path: '/v1/databases/{id}/webhooks',
@@ -21,6 +24,12 @@ export const WEBHOOKS_OPERATIONS = {
     ],
     errors: ['feed_restarted', 'changes_removed', ...WRITE_ERRORS],
     kind: 'writes',
+    handler:
+      ({ webhooks }) =>
+      async (request, reply) => {
+        const wanted = checkWebhookRequest(request.body);
+        return reply.code(201).send(await webhooks.create(databaseOf(request), wanted, callerOf(request)));
+      },
   },
   listWebhooks: {
     method: 'GET',
@@ -30,6 +39,14 @@ export const WEBHOOKS_OPERATIONS = {
     actions: ['databases.manage'],
     success: [{ status: 200, description: 'The webhooks', schema: 'WebhookList' }],
     kind: 'reads',
+    handler:
+      ({ backend, webhooks }) =>
+      async (request) => {
+        const database = databaseOf(request);
+        // Throws `database_not_found`, which an empty list would hide.
+        await backend.databaseJson(database, { caller: callerOf(request).path });
+        return { webhooks: await webhooks.list(database) };
+      },
   },
   deleteWebhook: {
     method: 'DELETE',
@@ -39,5 +56,12 @@ export const WEBHOOKS_OPERATIONS = {
     actions: ['databases.manage'],
     success: [{ status: 204, description: 'The webhook is deleted' }],
     errors: ['webhook_not_found', ...WRITE_ERRORS],
+    handler:
+      ({ webhooks }) =>
+      async (request, reply) => {
+        const { webhook_id } = request.params as { webhook_id: string };
+        await webhooks.delete(databaseOf(request), webhook_id);
+        return reply.code(204).send();
+      },
   },
-} as const satisfies Record<string, Operation>;
+};

@@ -5,10 +5,10 @@ import type { InFlight } from '../admission/in-flight.js';
 import type { Timeouts } from '../http/timeouts.js';
 import type { KeyStore } from '../keys/key-store.js';
 import type { Metrics } from '../observability/metrics.js';
-import type { OperationId } from '../operations/table.js';
+import type { Operation } from '../operation.js';
 import type { Webhooks } from '../webhooks/webhooks.js';
 
-/** Everything that the route handlers need. */
+/** What handlers need. */
 export interface Dependencies {
   backend: Backend;
   readiness: () => Readiness;
@@ -18,7 +18,18 @@ export interface Dependencies {
   timeouts: Timeouts;
   inFlight: InFlight;
   metrics: Metrics;
+  /** The operations of the API, which its documents describe. */
+  operations: Readonly<Record<string, Operation>>;
+  /** Whether the page is served. */
+  page: boolean;
 }
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
-export type Handlers = Partial<Record<OperationId, Handler>>;
+
+/** An operation with its handler. */
+export interface Served extends Operation {
+  /** Returns the handler for one server. */
+  handler(dependencies: Dependencies): Handler;
+}
+
+export type Resource = Readonly<Record<string, Served>>;

@@ -1,6 +1,10 @@
-import { type Operation, WRITE_ERRORS } from './operation.js';
+import { checkReembeddingRequest } from '../../schema/index.js';
+import { databaseOf, refuseFiltered } from '../admission/access.js';
+import { withTimeout } from '../admission/deadlines.js';
+import { WRITE_ERRORS } from '../operation.js';
+import type { Resource } from './resource.js';
 
-export const REEMBEDDING_OPERATIONS = {
+export const REEMBEDDING: Resource = {
   startReembedding: {
     method: 'POST',
     path: '/v1/databases/{id}/reembedding',
@@ -14,6 +18,16 @@ export const REEMBEDDING_OPERATIONS = {
     success: [{ status: 202, description: 'The state of the re-embedding', schema: 'Reembedding' }],
     errors: ['reembedding_running', 'not_installed', ...WRITE_ERRORS],
     kind: 'writes',
+    handler:
+      ({ backend, timeouts }) =>
+      async (request, reply) => {
+        const { model } = checkReembeddingRequest(request.body);
+        const id = databaseOf(request);
+        const started = await withTimeout(request, timeouts.writeMs, () =>
+          backend.startReembedding(id, model),
+        );
+        return reply.code(202).send(started);
+      },
   },
   readReembedding: {
     method: 'GET',
@@ -25,6 +39,12 @@ export const REEMBEDDING_OPERATIONS = {
     success: [{ status: 200, description: 'The state of the re-embedding', schema: 'Reembedding' }],
     errors: ['reembedding_not_found'],
     kind: 'reads',
+    handler:
+      ({ backend }) =>
+      async (request) => {
+        refuseFiltered(request, 'describe databases');
+        return backend.reembedding(databaseOf(request));
+      },
   },
   cancelReembedding: {
     method: 'DELETE',
@@ -36,5 +56,12 @@ export const REEMBEDDING_OPERATIONS = {
     success: [{ status: 204, description: 'The re-embedding is cancelled' }],
     errors: ['reembedding_not_found', ...WRITE_ERRORS],
     kind: 'writes',
+    handler:
+      ({ backend, timeouts }) =>
+      async (request, reply) => {
+        const id = databaseOf(request);
+        await withTimeout(request, timeouts.writeMs, () => backend.cancelReembedding(id));
+        return reply.code(204).send();
+      },
   },
-} as const satisfies Record<string, Operation>;
+};

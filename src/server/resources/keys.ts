@@ -1,16 +1,19 @@
-import { flag } from '../http/query-parameters.js';
-import { type Operation, WRITE_ERRORS } from './operation.js';
+import { checkKeyRequest } from '../../schema/index.js';
+import { callerOf } from '../admission/access.js';
+import { flag, type Values } from '../http/query-parameters.js';
+import { WRITE_ERRORS } from '../operation.js';
+import type { Resource } from './resource.js';
 
 const KEY_ERRORS = ['busy', ...WRITE_ERRORS] as const;
 
-export const REVOKE_QUERY = {
+const REVOKE_QUERY = {
   descendants: flag(
     'Also revoke the keys that the key issued, directly or through others; default: `false`.',
     '"true" or "false"',
   ),
 };
 
-export const KEYS_OPERATIONS = {
+export const KEYS: Resource = {
   issueKey: {
     method: 'POST',
     path: '/v1/keys',
@@ -26,6 +29,12 @@ export const KEYS_OPERATIONS = {
       { status: 201, description: 'The key with its secret, which is shown only here', schema: 'IssuedKey' },
     ],
     errors: ['invalid_filter', 'invalid_time', ...KEY_ERRORS],
+    handler:
+      ({ keys, limits }) =>
+      async (request, reply) => {
+        const wanted = checkKeyRequest(request.body, limits);
+        return reply.code(201).send(await keys.issue(wanted, callerOf(request)));
+      },
   },
   listKeys: {
     method: 'GET',
@@ -34,6 +43,11 @@ export const KEYS_OPERATIONS = {
     summary: 'List the keys that this key could have issued',
     actions: ['keys.manage'],
     success: [{ status: 200, description: 'The keys, without their secrets', schema: 'KeyList' }],
+    handler:
+      ({ keys }) =>
+      async (request) => {
+        return { keys: await keys.list(callerOf(request)) };
+      },
   },
   readOwnKey: {
     method: 'GET',
@@ -41,6 +55,17 @@ export const KEYS_OPERATIONS = {
     tag: 'Keys',
     summary: 'Read what the key of the request may do',
     success: [{ status: 200, description: 'The key, without its secret', schema: 'OwnKey' }],
+    handler: () => async (request) => {
+      const { keyId, name, actions, databases, expiresAt, filter } = callerOf(request);
+      return {
+        key_id: keyId,
+        name,
+        actions: [...actions],
+        databases: databases === undefined ? '*' : [...databases],
+        ...(Number.isFinite(expiresAt) && { expires_at: new Date(expiresAt).toISOString() }),
+        filtered: filter !== undefined,
+      };
+    },
   },
   revokeKey: {
     method: 'DELETE',
@@ -53,5 +78,12 @@ export const KEYS_OPERATIONS = {
     query: REVOKE_QUERY,
     success: [{ status: 204, description: 'The key is revoked' }],
     errors: ['key_not_found', ...KEY_ERRORS],
+    handler:
+      ({ keys }) =>
+      async (request, reply) => {
+        const { key_id } = request.params as { key_id: string };
+        await keys.revoke(key_id, callerOf(request), request.query as Values<typeof REVOKE_QUERY>);
+        return reply.code(204).send();
+      },
   },
-} as const satisfies Record<string, Operation>;
+};

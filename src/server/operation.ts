@@ -1,8 +1,9 @@
-import type { ErrorCode } from '../../errors.js';
-import type { Action } from '../../schema/index.js';
-import type { Parameters } from '../http/query-parameters.js';
-import type { ServiceComponent } from '../variants/schemas.js';
-import { RECORD_TYPE } from '../variants/variants.js';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ErrorCode } from '../errors.js';
+import type { Action } from '../schema/index.js';
+import type { Parameters } from './http/query-parameters.js';
+import type { ServiceComponent } from './variants/schemas.js';
+import { RECORD_TYPE } from './variants/variants.js';
 
 export interface Success {
   status: number;
@@ -79,4 +80,29 @@ export function errorsOf(operation: Operation): ErrorCode[] {
   }
   if (operation.kind) codes.add('busy').add('timed_out');
   return [...codes.add('internal')];
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** undefined for a path or a method that no operation has. */
+    operation: Operation | undefined;
+    operationId: string | undefined;
+  }
+  interface FastifyContextConfig {
+    operation?: Operation;
+    operationId?: string;
+  }
+}
+
+/** Adds the members `operation` and `operationId` to requests. */
+export function decorateOperation(app: FastifyInstance): void {
+  app.decorateRequest('operation', undefined);
+  app.decorateRequest('operationId', undefined);
+}
+
+/** Sets the operation of a request once, because Fastify makes an object each time that the options of a route are read. */
+export function setOperation(request: FastifyRequest): void {
+  const { operation, operationId } = request.routeOptions.config ?? {};
+  request.operation = operation;
+  request.operationId = operationId;
 }

@@ -1,0 +1,33 @@
+import { BACKUP } from './backup.js';
+import { CHANGES } from './changes.js';
+import { DATABASES } from './databases.js';
+import { DOCTOR } from './doctor.js';
+import { DOCUMENTS } from './documents.js';
+import { EXPORT } from './export.js';
+import { HEALTH } from './health.js';
+import { KEYS } from './keys.js';
+import { METRICS } from './metrics.js';
+import { PAGE } from './page.js';
+import { RECORDS } from './records.js';
+import { REEMBEDDING } from './reembedding.js';
+import type { Resource } from './resource.js';
+import { SEARCH } from './search.js';
+import { WEBHOOKS } from './webhooks.js';
+
+/** Every operation of the HTTP API, in the order of the OpenAPI document. */
+export const OPERATIONS: Resource = {
+  ...SEARCH,
+  ...RECORDS,
+  ...CHANGES,
+  ...EXPORT,
+  ...WEBHOOKS,
+  ...DATABASES,
+  ...REEMBEDDING,
+  ...KEYS,
+  ...BACKUP,
+  ...DOCTOR,
+  ...HEALTH,
+  ...METRICS,
+  ...DOCUMENTS,
+  ...PAGE,
+};

@@ -1,0 +1,212 @@
+import type { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { CosiftError } from '../../errors.js';
+import {
+  checkDeleteRequest,
+  isKeyReference,
+  type LineFailure,
+  parseJson,
+  type RecordPatch,
+  UUID,
+} from '../../schema/index.js';
+import { callerOf, checkKeyAgain, databaseOf, refuseFiltered, scopeOf } from '../admission/access.js';
+import { withAbortAndTimeout, withTimeout } from '../admission/deadlines.js';
+import { bodyChunks } from '../http/body-chunks.js';
+import { sendJson } from '../http/send-json.js';
+import { NDJSON, sendStream } from '../http/streamed-response.js';
+import type { KeyStore } from '../keys/key-store.js';
+import { MODEL_ERRORS, shown, WRITE_ERRORS } from '../operation.js';
+import { negotiateById, SHOWN_BY_ID } from '../variants/variants.js';
+import type { Resource } from './resource.js';
+
+export const RECORDS: Resource = {
+  upsertRecords: {
+    method: 'POST',
+    path: '/v1/databases/{id}/records',
+    tag: 'Records',
+    summary: 'Create or change records',
+    description:
+      'A JSON batch is stored whole or not at all. NDJSON streams any number of records: they are stored in ' +
+      'batches as they arrive, and the response streams a line per bad record, progress, and a closing summary. ' +
+      'An acknowledged record is durable and searchable.',
+    actions: ['records.write'],
+    body: 'Batch',
+    lines: 'NewRecord',
+    success: [
+      { status: 200, description: 'The result for each record', schema: 'BatchResult' },
+      {
+        status: 200,
+        description: 'The response to NDJSON',
+        schema: 'LineEvent',
+        type: 'application/x-ndjson',
+      },
+    ],
+    errors: [
+      'invalid_record',
+      'invalid_time',
+      'invalid_vector',
+      'invalid_dimensions',
+      'identity_conflict',
+      ...MODEL_ERRORS,
+      ...WRITE_ERRORS,
+    ],
+    kind: 'writes',
+    handler:
+      ({ backend, keys, timeouts, inFlight }) =>
+      async (request, reply) => {
+        refuseFiltered(request, 'upsert records');
+        if (request.body === undefined) throw new CosiftError('invalid_request', 'the body is missing');
+        const id = databaseOf(request);
+        const { body } = request;
+        if (!(body instanceof Uint8Array)) {
+          // Nothing is read while the client does not read the response, and the lines end when none is completed for
+          // `bodyMs`, so the stream always ends.
+          return sendStream(request, reply, inFlight.closing, {
+            type: NDJSON,
+            open: (signal) => {
+              const chunks = bodyChunks(body as Readable, timeouts.bodyMs, signal);
+              const { caller, check } = optionsOf(request, keys, signal);
+              return backend.upsertLines(id, chunks, { signal, caller, check });
+            },
+            lastLine: (failure) => ({ type: 'error', ...failure }) satisfies LineFailure,
+          });
+        }
+        return sendJson(
+          reply,
+          await withAbortAndTimeout(request, reply, timeouts.writeMs, ({ signal }) =>
+            backend.upsertBatch(id, body, optionsOf(request, keys, signal)),
+          ),
+        );
+      },
+  },
+  readRecord: {
+    method: 'GET',
+    path: '/v1/databases/{id}/records/{rid}',
+    tag: 'Records',
+    summary: 'Read one record',
+    description: SHOWN_BY_ID,
+    actions: ['records.read'],
+    success: shown('The record', 'RecordAOrB', 'Record'),
+    errors: ['record_not_found'],
+    kind: 'reads',
+    handler:
+      ({ backend, timeouts }) =>
+      async (request, reply) => {
+        const rid = recordIdOf(request);
+        const id = databaseOf(request);
+        const { form, type } = negotiateById(request, rid);
+        const record = await withTimeout(request, timeouts.responseMs, () =>
+          backend.record(id, String(rid), form, scopeOf(request)),
+        );
+        return sendJson(reply, record, type);
+      },
+  },
+  patchRecord: {
+    method: 'PATCH',
+    path: '/v1/databases/{id}/records/{rid}',
+    tag: 'Records',
+    summary: 'Change columns of one record',
+    description:
+      'Merges `data` into the record by JSON Merge Patch (RFC 7396): null removes a column, and columns that the patch ' +
+      'lacks stay as they are. The text is embedded again only if the patch changes it. The response shows the record ' +
+      'right after the patch; a key without `records.read` sees only the columns that the patch sets.',
+    actions: ['records.write'],
+    body: 'RecordPatch',
+    mergePatch: true,
+    success: shown('The record after the patch', 'RecordAOrB', 'Record'),
+    errors: ['record_not_found', 'invalid_record', ...MODEL_ERRORS, ...WRITE_ERRORS],
+    kind: 'writes',
+    handler:
+      ({ backend, keys, timeouts }) =>
+      async (request, reply) => {
+        // The record may be outside the filter, before the patch or after it.
+        refuseFiltered(request, 'patch records');
+        const rid = recordIdOf(request);
+        if (!(request.body instanceof Uint8Array))
+          throw new CosiftError('invalid_request', 'the body is missing');
+        const patch = request.body;
+        const id = databaseOf(request);
+        const { form, type } = negotiateById(request, rid);
+        const record = await withAbortAndTimeout(request, reply, timeouts.writeMs, ({ signal }) =>
+          backend.patchRecord(id, String(rid), form, patch, optionsOf(request, keys, signal)),
+        );
+        return callerOf(request).actions.has('records.read')
+          ? sendJson(reply, record, type)
+          : reply.header('content-type', type).send(withColumnsOf(parseJson(patch), parseJson(record)));
+      },
+  },
+  deleteRecord: {
+    method: 'DELETE',
+    path: '/v1/databases/{id}/records/{rid}',
+    tag: 'Records',
+    summary: 'Delete one record',
+    actions: ['records.write'],
+    success: [{ status: 204, description: 'The record is deleted' }],
+    errors: ['record_not_found', ...WRITE_ERRORS],
+    kind: 'writes',
+    handler:
+      ({ backend, keys, timeouts }) =>
+      async (request, reply) => {
+        const rid = recordIdOf(request);
+        const id = databaseOf(request);
+        const { deleted } = await withAbortAndTimeout(request, reply, timeouts.responseMs, ({ signal }) =>
+          backend.deleteRecords(id, { ids: [rid] }, optionsOf(request, keys, signal)),
+        );
+        if (deleted === 0) throw new CosiftError('record_not_found', `there is no record ${rid}`);
+        return reply.code(204).send();
+      },
+  },
+  deleteRecords: {
+    method: 'POST',
+    path: '/v1/databases/{id}/records/delete',
+    tag: 'Records',
+    summary: 'Delete records by ids, filter or time',
+    description: 'A `time_range` with only `end_time` deletes the records that were not synced since.',
+    actions: ['records.write'],
+    body: 'DeleteRequest',
+    success: [{ status: 200, description: 'The number of deleted records', schema: 'DeleteResult' }],
+    errors: ['invalid_filter', 'invalid_time', ...WRITE_ERRORS],
+    kind: 'writes',
+    handler:
+      ({ backend, keys, limits, timeouts }) =>
+      async (request, reply) => {
+        const deletion = checkDeleteRequest(request.body, limits);
+        const id = databaseOf(request);
+        return withAbortAndTimeout(request, reply, timeouts.responseMs, ({ signal }) =>
+          backend.deleteRecords(id, deletion, optionsOf(request, keys, signal)),
+        );
+      },
+  },
+};
+
+/** The options of a write. */
+function optionsOf(request: FastifyRequest, keys: KeyStore, signal: AbortSignal) {
+  return {
+    signal,
+    caller: callerOf(request).path,
+    scope: scopeOf(request),
+    // The key may have been revoked or have expired while the texts were embedded or the write waited.
+    check: () => checkKeyAgain(keys, request),
+    // A write that waits for a re-embedding of its database gives up its place among the writes of all databases.
+    onWait: () => request.resources?.yieldPlace(),
+  };
+}
+
+function recordIdOf(request: FastifyRequest): number | string {
+  const { rid: text } = request.params as { rid: string };
+  if (UUID.test(text)) return text.toLowerCase();
+  if (isKeyReference(text)) return text;
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(id)) return id;
+  throw new CosiftError(
+    'invalid_request',
+    'a record id in a path is an integer from 1, a UUID, or key: and a key of up to 512 bytes',
+  );
+}
+
+/** Returns the record with only the columns of the patch. The caller knows these already. */
+function withColumnsOf(patch: RecordPatch, record: Record<string, unknown>): object {
+  const given = new Set(Object.keys(patch.data ?? {}));
+  const data = Object.entries(record.data as object).filter(([column]) => given.has(column));
+  return { ...record, data: Object.fromEntries(data) };
+}
