@@ -216,7 +216,7 @@ fn may_join(search: &RunningSearch, batch: &[Arc<RunningSearch>]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     use super::*;
     use crate::limits::Limits;
@@ -263,9 +263,17 @@ mod tests {
     }
 
     fn bound(database: &Arc<Searchable>, stop: &StopFlag) -> RunningSearch {
+        bound_request(database, stop, "{}")
+    }
+
+    fn bound_request(
+        database: &Arc<Searchable>,
+        stop: &StopFlag,
+        request: &str,
+    ) -> RunningSearch {
         let mut waiting = WaitingSearch {
             database: Arc::clone(database),
-            request: Search::parse("{}", &Limits::default()).expect("a request"),
+            request: Search::parse(request, &Limits::default()).expect("a request"),
             vector: VECTOR.to_vec(),
             stop: Arc::clone(stop),
             arrived: Instant::now(),
@@ -326,6 +334,32 @@ mod tests {
             scans.iter().map(words).collect::<Vec<_>>(),
             [false, true, true]
         );
+    }
+
+    #[test]
+    fn searches_whose_words_take_long_share_scans_in_small_numbers() {
+        let mut queue = Queue::default();
+        let mut sizes_after = |times: usize, time: Duration| {
+            // A database of its own, because a scan waits for the end of the one before.
+            let database = database(1);
+            for _ in 0..times {
+                database.lexical_pace.observe(time, 1, 1);
+            }
+            let stop = StopFlag::default();
+            for _ in 0..3 {
+                let words = r#"{ "lexical": { "weight": 0.5, "text": "two words" } }"#;
+                queue.push_bound(bound_request(&database, &stop, words), true);
+            }
+            queue.push_bound(bound(&database, &stop), true);
+            let scan = next_scan(&mut queue);
+            while queue.has_more() {
+                next_scan(&mut queue);
+            }
+            let with_words = scan.iter().filter(|search| search.has_words()).count();
+            (scan.len(), with_words)
+        };
+        assert_eq!(sizes_after(1, Duration::from_secs(1)), (2, 1));
+        assert_eq!(sizes_after(1, Duration::from_micros(10)), (4, 3));
     }
 
     #[test]
