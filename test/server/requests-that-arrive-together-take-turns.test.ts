@@ -3,12 +3,13 @@ import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { overTurns } from '../../src/server/http/turns.js';
+import { longestTurn, MAX_TURN_MS } from './longest-turn.js';
 import { Service } from './service.js';
 
 test('calls are made in order, some of them in each turn of the event loop', async () => {
   const made: number[] = [];
   let isPaused = false;
-  const start = overTurns(() => isPaused);
+  const start = overTurns(64, () => isPaused);
   const calls = (from: number, count: number) => {
     for (let i = 0; i < count; i += 1) start(() => made.push(from + i));
   };
@@ -51,6 +52,47 @@ test('a probe is answered before the requests of many connections that arrived w
     await worker.terminate();
     expect(answered).toHaveLength(801);
     expect(answered.indexOf(800)).toBeLessThan(600);
+  } finally {
+    await service.stop();
+  }
+});
+
+/** Sends the requests at once, on a connection each, reads the responses to their ends, and posts the number of their bytes. */
+const READER = `const { parentPort, workerData: { port, requests } } = require('node:worker_threads');
+let bytes = 0;
+let open = requests.length;
+requests.forEach((request) => {
+  const socket = require('node:net').connect(port, '127.0.0.1');
+  socket.write(request);
+  socket.on('data', (chunk) => {
+    bytes += chunk.length;
+  });
+  socket.once('close', () => {
+    open -= 1;
+    if (open === 0) parentPort.postMessage(bytes);
+  });
+});`;
+
+test('long responses that are ready together are sent one after the other', async () => {
+  const service = await Service.start();
+  try {
+    await service.call('PUT', '/v1/databases/d', { dimensions: 2 });
+    const nameOf = (i: number) => `${i}`.padEnd(250, 'x');
+    for (let from = 0; from < 10_000; from += 2_500) {
+      const data = Object.fromEntries(Array.from({ length: 2_500 }, (_, i) => [nameOf(from + i), 1]));
+      const { status } = await service.call('POST', '/v1/databases/d/records', {
+        records: [{ id: from + 1, data, vector: [1, 0] }],
+      });
+      expect(status).toBe(200);
+    }
+    const head = `host: x\r\nx-api-key: ${service.adminKey}\r\nconnection: close\r\n\r\n`;
+    const requests = Array<string>(64).fill(`GET /v1/databases/d HTTP/1.1\r\n${head}`);
+    const { port } = new URL(service.url);
+    const worker = new Worker(READER, { eval: true, workerData: { port, requests } });
+    const read = once(worker, 'message') as Promise<[number]>;
+    expect(await longestTurn(read)).toBeLessThan(MAX_TURN_MS);
+    expect((await read)[0]).toBeGreaterThan(64 * 2_500_000);
+    await worker.terminate();
   } finally {
     await service.stop();
   }

@@ -105,7 +105,7 @@ const PROBES: ReadonlySet<string | undefined> = new Set(['/livez', '/readyz']);
  * answered before the requests that arrived with them. To be called before further listeners are added.
  */
 export function startOverTurns(server: Server): void {
-  const start = overTurns(manyArrive(server));
+  const start = overTurns(64, manyArrive(server));
   type Listener = (request: IncomingMessage, response: ServerResponse) => void;
   for (const handle of server.listeners('request') as Listener[]) {
     server.off('request', handle);

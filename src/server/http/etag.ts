@@ -1,6 +1,7 @@
 import { createHash, webcrypto } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Compressing, codingOf, compressWell } from './compression.js';
+import { overTurns } from './turns.js';
 import { addVary } from './vary.js';
 
 /** A response body that is sent many times, with its type and its entity tag. */
@@ -38,6 +39,9 @@ export async function sendTagged(
   return reply.header('content-encoding', coding).send(await bytes);
 }
 
+/** The bodies of {@link sendWithTag}, one in a turn: to hand some megabytes to the thread pool takes milliseconds. */
+const hashOverTurns = overTurns(1);
+
 /** Like {@link sendTagged}, for a body that is sent once and may be large: it is hashed in the thread pool. */
 export async function sendWithTag(
   request: FastifyRequest,
@@ -45,8 +49,10 @@ export async function sendWithTag(
   body: Uint8Array,
   type: string,
 ): Promise<FastifyReply> {
-  const hash = Buffer.from(await webcrypto.subtle.digest('SHA-256', body));
-  if (isUnchanged(request, reply, tagOf(hash))) return reply;
+  const hash = await new Promise<ArrayBuffer>((resolve, reject) => {
+    hashOverTurns(() => webcrypto.subtle.digest('SHA-256', body).then(resolve, reject));
+  });
+  if (isUnchanged(request, reply, tagOf(Buffer.from(hash)))) return reply;
   return reply.header('content-type', type).send(body);
 }
 

@@ -8,7 +8,7 @@ const LISTENERS = Symbol('listeners');
 const CLOSERS = Symbol('closers');
 
 /** Connections that close together are treated over several turns of the event loop. */
-const closeOverTurns = overTurns();
+const closeOverTurns = overTurns(64);
 
 type Response = ServerResponse & { [LISTENERS]?: (() => void)[] };
 type Connection = Socket & { [CLOSERS]?: Set<() => void> };
