@@ -282,6 +282,8 @@ export class Transport {
       headers: {
         'x-api-key': this.#key,
         accept: ACCEPT,
+        // To compress a page takes longer than to send it within a network. Browsers ignore this.
+        'accept-encoding': 'identity',
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body }),

@@ -53,6 +53,23 @@ describe.each(['gzip', 'br'])('%s', (coding) => {
     expect(plain.headers.vary).toBe('accept-encoding');
   });
 
+  test('of a page with both ids', async () => {
+    const { headers, bytes } = await exchange(
+      service,
+      'POST',
+      '/v1/databases/fan/query',
+      {
+        'x-api-key': service.adminKey,
+        'accept-encoding': coding,
+        accept: 'application/vnd.cosift+json',
+        ...JSON_TYPE,
+      },
+      '{}',
+    );
+    expect(headers['content-encoding']).toBe(coding);
+    expect(JSON.parse(String(DECODERS[coding]?.(bytes))).results).toHaveLength(50);
+  });
+
   test('of errors, metrics and the document', async () => {
     const rules = Array.from({ length: 30 }, () => ({ column: 'a', operator: 'none' }));
     for (const [method, target, body] of [

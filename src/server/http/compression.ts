@@ -13,7 +13,7 @@ const MIN_BYTES = 1_024;
  */
 const MAX_SYNC_BYTES = 16_384;
 
-const COMPRESSIBLE = /^(text\/|application\/(problem\+)?json)/;
+const COMPRESSIBLE = /^(text\/|application\/([\w.]+\+)?json)/;
 
 // Higher levels take up to five times as long for results that are 10 % smaller.
 const GZIP = { level: constants.Z_BEST_SPEED };
