@@ -13,6 +13,9 @@ export class Failure extends Error {
 /** The code of a request without a response. */
 export const UNREACHABLE = 'unreachable';
 
+/** Records have both ids, and one set of names. */
+const ACCEPT = 'application/vnd.cosift+json, */*';
+
 /** How often a request is sent before its failure is shown. */
 const ATTEMPTS = 5;
 
@@ -22,7 +25,7 @@ const ATTEMPTS = 5;
  * @throws {Failure} for a response that is no success, and for a request without a response.
  */
 export async function send(method, path, { key, body, type = 'application/json', signal } = {}) {
-  const headers = {};
+  const headers = { accept: ACCEPT };
   if (key !== undefined) headers['x-api-key'] = key;
   if (body !== undefined) headers['content-type'] = type;
   const address = new URL(path, document.baseURI);

@@ -1,4 +1,5 @@
-import { operationPath, requestOf, TIMES } from './query.js';
+import { requestOf } from './query.js';
+import { VARIANTS } from './variants.js';
 
 /** The programs that a query can be copied as. Each reads the key from an environment variable. */
 export const LANGUAGES = [
@@ -13,15 +14,18 @@ const KEY = 'COSIFT_KEY';
 export function codeOf(language, query, address) {
   const { operation, body } = requestOf(query);
   const { write } = LANGUAGES.find(({ id }) => id === language);
-  const path = `/v1/databases/${encodeURIComponent(query.database)}${operationPath(operation, query.variant)}`;
-  return write({ operation, body, path, address, database: query.database });
+  const variant = VARIANTS[query.variant];
+  const path = `/v1/databases/${encodeURIComponent(query.database)}${variant.path}/${operation}`;
+  const time = variant.times[body.sort?.time];
+  const sent = time === undefined ? body : { ...body, sort: { ...body.sort, time } };
+  return write({ operation, body, sent, path, address, database: query.database });
 }
 
-function curl({ body, path, address }) {
+function curl({ sent, path, address }) {
   return [
     `curl -s ${shellWord(address + path)} \\`,
     `  -H "x-api-key: $${KEY}" -H 'content-type: application/json' \\`,
-    `  -d ${shellWord(JSON.stringify(body))}`,
+    `  -d ${shellWord(JSON.stringify(sent))}`,
     '',
   ].join('\n');
 }
@@ -30,14 +34,8 @@ function curl({ body, path, address }) {
 const shellWord = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 function typescript({ operation, body, address, database }) {
-  const { search: { text, ...scores } = {}, time_range: timeRange, sort, pagination, ...others } = body;
-  const options = {
-    ...scores,
-    ...others,
-    ...(timeRange && { timeRange }),
-    ...(sort && { sort: { ...sort, ...(sort.time && { time: libraryTime(sort.time) }) } }),
-    ...pagination,
-  };
+  const { search: { text, ...scores } = {}, time_range: timeRange, pagination, ...others } = body;
+  const options = { ...scores, ...others, ...(timeRange && { timeRange }), ...pagination };
   const parts = [...(text === undefined ? [] : [JSON.stringify(text)]), JSON.stringify(options, null, 2)];
   return [
     "import { Client } from '@cosift/client';",
@@ -50,19 +48,13 @@ function typescript({ operation, body, address, database }) {
   ].join('\n');
 }
 
-/** The name that the library has for a time of a record: that of variant A. */
-function libraryTime(name) {
-  const [time] = Object.entries(TIMES.B).find(([, inB]) => inB === name) ?? [];
-  return time === undefined ? name : TIMES.A[time];
-}
-
-function python({ body, path, address }) {
+function python({ sent, path, address }) {
   return [
     'import json, os, urllib.request',
     '',
     'request = urllib.request.Request(',
     `    ${JSON.stringify(address + path)},`,
-    `    data=json.dumps(${pythonValue(body, 1)}).encode(),`,
+    `    data=json.dumps(${pythonValue(sent, 1)}).encode(),`,
     `    headers={"x-api-key": os.environ["${KEY}"], "content-type": "application/json"},`,
     ')',
     'for record in json.load(urllib.request.urlopen(request))["results"]:',

@@ -155,7 +155,7 @@ export function Explorer({ service, asked, change }) {
           : search.value !== undefined &&
             (
               search.results.length > 0
-                ? html`<${Results} key=${search.value.database} search=${search} embedded=${embedded} onLeave=${() => input.current.focus()} />`
+                ? html`<${Results} key=${search.value.database} search=${search} variant=${query.variant} embedded=${embedded} onLeave=${() => input.current.focus()} />`
                 : !search.isLoading &&
                   html`<${EmptyResults} query=${query} best=${histogram?.best} description=${description} onChange=${change} />`
             )

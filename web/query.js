@@ -1,4 +1,5 @@
 import { filterFromJson, newGroup, requestFilter } from './filter.js';
+import { VARIANTS } from './variants.js';
 
 /** What the user asks for: the state that a permalink restores. */
 export function emptyQuery() {
@@ -12,6 +13,7 @@ export function emptyQuery() {
     filter: newGroup(),
     from: '',
     to: '',
+    /** A name in `VARIANTS`. */
     variant: 'B',
     /** A column, or a time after `@`; '' for the default order. */
     sort: '',
@@ -28,12 +30,6 @@ export function thresholdOf({ threshold, lexical }) {
   return threshold ?? Number((0.2 * (1 - lexical)).toFixed(9));
 }
 
-/** The names of the times of a record in each variant. */
-export const TIMES = {
-  A: { created: 'created_at', changed: 'changed_at', synced: 'synced_at' },
-  B: { created: 'first_seen_time', changed: 'last_changed_time', synced: 'last_seen_time' },
-};
-
 /** Results of one page. */
 const LIMIT = 20;
 
@@ -43,27 +39,19 @@ const LIMIT = 20;
  * @returns {{ operation: 'search' | 'query', body: object, pointers: Map<string, string> }}
  */
 export function requestOf(query, { cursor, limit = LIMIT } = {}) {
-  const { text, lexical, from, to, variant, sort, direction } = query;
+  const { text, lexical, from, to, sort, direction } = query;
   const { filter, pointers } = requestFilter(query.filter);
   const isSearch = text.trim() !== '';
   const range = { ...(from && { start_time: from }), ...(to && { end_time: to }) };
+  const member = sort.startsWith('@') ? { time: `${sort.slice(1)}_at` } : { column: sort };
   const body = {
     ...(isSearch && { search: { text, threshold: thresholdOf(query), ...(lexical > 0 && { lexical }) } }),
     ...(filter !== undefined && { filter }),
     ...(Object.keys(range).length > 0 && { time_range: range }),
-    ...(!isSearch && sort !== '' && { sort: { ...sortOf(sort, variant), direction } }),
+    ...(!isSearch && sort !== '' && { sort: { ...member, direction } }),
     pagination: { limit, ...(cursor !== undefined && { cursor }) },
   };
   return { operation: isSearch ? 'search' : 'query', body, pointers };
-}
-
-function sortOf(sort, variant) {
-  return sort.startsWith('@') ? { time: TIMES[variant][sort.slice(1)] } : { column: sort };
-}
-
-/** The path of an operation after that of the database. */
-export function operationPath(operation, variant) {
-  return variant === 'A' ? `/records/${operation}` : `/${operation}`;
 }
 
 /** The fragment of the address that restores a query. It never has a key. */
@@ -91,7 +79,8 @@ export function queryOf(fragment) {
     const number = Number(parameters.get(name) ?? Number.NaN);
     if (number >= 0 && number <= 1) query[name] = number;
   }
-  if (parameters.get('variant') === 'A') query.variant = 'A';
+  const variant = parameters.get('variant') ?? '';
+  if (Object.hasOwn(VARIANTS, variant)) query.variant = variant;
   if (parameters.get('direction') === 'desc') query.direction = 'desc';
   try {
     query.filter = filterFromJson(JSON.parse(parameters.get('filter') ?? ''));

@@ -38,6 +38,7 @@ test('each copied program finds what the page shows', async ({ open, service }) 
   const env = envOf(service);
   const curl = await copied('curl');
   expect(curl).not.toContain(service.adminKey);
+  expect(curl).toContain('/v1/databases/facts/records/search');
   const { stdout } = await run('sh', ['-c', curl], { env });
   expect(JSON.parse(stdout).results.map(({ id }: { id: string }) => id)).toEqual(shown);
 

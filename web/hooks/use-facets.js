@@ -1,6 +1,6 @@
 import { databasePath, sendJson } from '../api.js';
 import { withoutChoice } from '../facet-choice.js';
-import { operationPath, requestOf, TIMES } from '../query.js';
+import { requestOf } from '../query.js';
 import { useRequest } from './use-request.js';
 
 /** Facets are requested when the user pauses, so that they never delay the results. */
@@ -28,7 +28,7 @@ const INTERVALS = [
  * @returns {object[] | undefined} in the form of the response
  */
 export function useFacets(key, query, columns, { revision, isEnabled }) {
-  const { database, variant } = query;
+  const { database } = query;
   const names = JSON.stringify(columns);
   const enabled = isEnabled && database !== '';
   const plan = useRequest(enabled ? (signal) => planFacets({ key, database, columns, signal }) : undefined, [
@@ -42,7 +42,7 @@ export function useFacets(key, query, columns, { revision, isEnabled }) {
   const load = async (signal) => {
     const responses = await Promise.all(
       requests.map(({ operation, body }) => {
-        const path = databasePath(database, operationPath(operation, variant));
+        const path = databasePath(database, `/${operation}`);
         return sendJson('POST', path, { key, body, signal });
       }),
     );
@@ -56,7 +56,7 @@ export function useFacets(key, query, columns, { revision, isEnabled }) {
   const canLoad = enabled && facets.length > 0;
   const { value } = useRequest(
     canLoad ? load : undefined,
-    [key, JSON.stringify({ database, variant, requests }), canLoad, revision],
+    [key, JSON.stringify({ database, requests }), canLoad, revision],
     { delayMs: DELAY_MS },
   );
   return canLoad ? value : undefined;
@@ -137,7 +137,7 @@ function niceInterval(width) {
 }
 
 async function planTime(query) {
-  const time = TIMES.B.synced;
+  const time = 'synced_at';
   const end = async (direction) => {
     const { results } = await query({ sort: { time, direction } });
     return results[0] && Date.parse(results[0].timestamps[time]);

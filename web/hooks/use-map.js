@@ -1,5 +1,5 @@
 import { databasePath, sendJson } from '../api.js';
-import { operationPath, requestOf } from '../query.js';
+import { requestOf } from '../query.js';
 import { useRequest } from './use-request.js';
 
 /** A map is requested when the user pauses, because it takes longer than a search. */
@@ -7,18 +7,18 @@ const DELAY_MS = 250;
 
 /** The points of the matches of a query, with the values of `columns`. */
 export function useMap(key, query, { columns, revision, isEnabled }) {
-  const { database, variant } = query;
+  const { database } = query;
   const { body } = requestOf(query);
   const { sort: _, pagination: __, ...matches } = body;
   const request = { ...matches, columns };
   const load = async (signal) => {
-    const path = databasePath(database, operationPath('map', variant));
+    const path = databasePath(database, '/map');
     return { request, ...(await sendJson('POST', path, { key, body: request, signal })) };
   };
   const isWanted = isEnabled && database !== '';
   return useRequest(
     isWanted ? load : undefined,
-    [key, database, variant, JSON.stringify(request), isWanted, revision],
+    [key, database, JSON.stringify(request), isWanted, revision],
     {
       delayMs: DELAY_MS,
     },

@@ -1,5 +1,5 @@
 import { databasePath, sendJson } from '../api.js';
-import { operationPath, requestOf } from '../query.js';
+import { requestOf } from '../query.js';
 import { useRequest } from './use-request.js';
 
 /** Width of the intervals of scores. */
@@ -15,11 +15,11 @@ const DELAY_MS = 250;
  * @returns {{ counts: number[], best?: number } | undefined}
  */
 export function useScoreHistogram(key, query, { revision, isEnabled }) {
-  const { database, variant } = query;
+  const { database } = query;
   const { operation, body } = requestOf({ ...query, threshold: 0 }, { limit: 1 });
   const enabled = isEnabled && database !== '' && operation === 'search';
   const load = async (signal) => {
-    const path = databasePath(database, operationPath('search', variant));
+    const path = databasePath(database, '/search');
     const totalAbove = async (threshold) => {
       const request = { ...body, search: { ...body.search, threshold }, total: true };
       const page = await sendJson('POST', path, { key, body: request, signal });
@@ -35,7 +35,7 @@ export function useScoreHistogram(key, query, { revision, isEnabled }) {
   };
   const { value } = useRequest(
     enabled ? load : undefined,
-    [key, database, variant, JSON.stringify(body), enabled, revision],
+    [key, database, JSON.stringify(body), enabled, revision],
     { delayMs: DELAY_MS },
   );
   return enabled ? value : undefined;

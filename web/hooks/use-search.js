@@ -1,5 +1,5 @@
 import { databasePath, jsonOf, send, sendJson } from '../api.js';
-import { operationPath, requestOf } from '../query.js';
+import { requestOf } from '../query.js';
 import { useMemo, useRef, useState } from '../vendor/hooks.js';
 import { useRequest } from './use-request.js';
 
@@ -16,11 +16,11 @@ const COUNT_DELAY_MS = 100;
  */
 export function useSearch(key, query, revision) {
   const { operation, body, pointers } = requestOf(query);
-  const { database, variant } = query;
+  const { database } = query;
   const json = JSON.stringify(body);
-  const load = (signal) => requestPage({ key, database, variant, operation, body, signal });
+  const load = (signal) => requestPage({ key, database, operation, body, signal });
   const enabled = database !== '';
-  const first = useRequest(enabled ? load : undefined, [key, database, variant, json, revision], {
+  const first = useRequest(enabled ? load : undefined, [key, database, json, revision], {
     spacingMs: SPACING_MS,
   });
   const total = useTotal(key, query, first);
@@ -41,7 +41,6 @@ export function useSearch(key, query, revision) {
       const page = await requestPage({
         key,
         database,
-        variant,
         operation,
         body: next.body,
       });
@@ -73,10 +72,10 @@ function useTotal(key, query, { value: page, isLoading }) {
   // The number stays while the next page is loaded.
   const counted = useRef();
   const isCounted = counted.current?.page === page;
-  const { database, variant } = query;
+  const { database } = query;
   const load = async (signal) => {
     const { operation, body } = requestOf(query, { limit: 1 });
-    const path = databasePath(database, operationPath(operation, variant));
+    const path = databasePath(database, `/${operation}`);
     const { total } = await sendJson('POST', path, { key, body: { ...body, total: true }, signal });
     return { page, number: total.value };
   };
@@ -88,8 +87,8 @@ function useTotal(key, query, { value: page, isLoading }) {
 }
 
 /** Requests a page, with what the cards show: which rules held, and which passage of a long record matches best. */
-async function requestPage({ key, database, variant, operation, body, signal }) {
-  const path = databasePath(database, operationPath(operation, variant));
+async function requestPage({ key, database, operation, body, signal }) {
+  const path = databasePath(database, `/${operation}`);
   const started = performance.now();
   const response = await send('POST', path, {
     key,

@@ -1,7 +1,7 @@
 import { rankedColumns } from '../columns.js';
 import { ago } from '../format.js';
 import { html, memo } from '../html.js';
-import { TIMES } from '../query.js';
+import { VARIANTS } from '../variants.js';
 import { useCallback, useState } from '../vendor/hooks.js';
 import { markedParts } from '../words.js';
 import { Explanation } from './explanation.js';
@@ -14,7 +14,7 @@ const CLOSED = { explanation: false, columns: false };
 /**
  * What is open in the cards of records. It belongs to the records, because a card may show another one later.
  *
- * @returns {[Map<number | string, object>, (id: number | string, part: string) => void]} what is open by id, and a function
+ * @returns {[Map<number, object>, (id: number, part: string) => void]} what is open by id, and a function
  * that opens or closes a part
  */
 export function useOpened() {
@@ -31,11 +31,10 @@ export function useOpened() {
 /** A record at its place in the results, or alone: its score, its title, the columns that match best first, and its times. */
 export const Card = memo(
   ({ record, at, request, words, embedded, variant, isFirst, opened = CLOSED, onToggle }) => {
-    const { id, relevance_score: score, data, timestamps, passage } = record;
+    const { id, uuid, relevance_score: score, data, timestamps, passage } = record;
     const areMarked = request.search?.lexical > 0;
     const [lead, ...others] = rankedColumns(data, { words, embedded, passage, areMarked });
     const shown = opened.columns ? others : others.slice(0, SHOWN_COLUMNS);
-    const times = TIMES[variant];
     const partOf = ({ name }) => (name === passage?.column ? passage : undefined);
     const explanation = `explanation-${at ?? 'selected'}`;
     return html`<li class="card" tabindex=${isFirst ? 0 : -1} aria-posinset=${at === undefined ? undefined : at + 1} aria-setsize=${at === undefined ? undefined : '-1'}>
@@ -63,9 +62,9 @@ export const Card = memo(
         )}
       </dl>
       <p class="foot">
-        <span class="id" title=${`id ${id}`}>${variant === 'A' ? id : `#${id}`}</span>
-        <time datetime=${timestamps[times.changed]} title=${titleOf(timestamps)}>
-          changed ${ago(timestamps[times.changed])}
+        <span class="id" title=${`id ${id}\nuuid ${uuid}`}>${VARIANTS[variant].idOf(record)}</span>
+        <time datetime=${timestamps.changed_at} title=${titleOf(timestamps)}>
+          changed ${ago(timestamps.changed_at)}
         </time>
         ${
           others.length > SHOWN_COLUMNS &&

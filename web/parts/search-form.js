@@ -1,9 +1,5 @@
 import { html } from '../html.js';
-
-const VARIANTS = [
-  ['B', 'integer ids'],
-  ['A', 'UUIDs'],
-];
+import { VARIANTS } from '../variants.js';
 
 /** The text of the search, and how records are shown. */
 export function SearchForm({ query, columns, hasModel, input, onChange, onSearch, onEnterResults }) {
@@ -32,16 +28,16 @@ export function SearchForm({ query, columns, hasModel, input, onChange, onSearch
     />
     <div class="tools">
       <span class="segments" role="group" aria-label="Variant">
-        ${VARIANTS.map(
-          ([variant, text]) =>
+        ${Object.entries(VARIANTS).map(
+          ([variant, { ids }]) =>
             html`<button
               type="button"
               class="segment"
               aria-pressed=${query.variant === variant}
-              title=${`Variant ${variant}: ${text}`}
+              title=${`Variant ${variant}: ${ids}`}
               onClick=${() => onChange({ variant })}
             >
-              ${variant}<span class="wide-only"> · ${text}</span>
+              ${variant}<span class="wide-only"> · ${ids}</span>
             </button>`,
         )}
       </span>
