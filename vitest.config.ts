@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 /** Files that measure the memory or the event loop of their process: nothing else has run in it. */
 const ALONE = [
-  'test/backend/small-chunks-take-no-more-memory-than-their-bytes.test.ts',
+  'test/databases/small-chunks-take-no-more-memory-than-their-bytes.test.ts',
   'test/cli/hostile-files-are-imported-right-or-refused.test.ts',
   'test/cli/parquet-of-other-writers-is-read-exactly-or-refused-by-name.test.ts',
   'test/server/a-body-in-tiny-chunks-is-refused.test.ts',

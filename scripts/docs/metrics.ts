@@ -1,4 +1,4 @@
-import type { Backend, BackendStats } from '../../src/backend/index.js';
+import type { DatabaseService, DatabaseStats } from '../../src/databases/index.js';
 import type { InFlight } from '../../src/server/admission/in-flight.js';
 import { Metrics } from '../../src/server/observability/metrics.js';
 import { code, sentence, table } from './markdown.js';
@@ -49,10 +49,12 @@ async function scrape(): Promise<Metric[]> {
     commits: {},
   };
   // Only what the metrics read.
-  const backend = { stats: async () => stats as unknown as BackendStats } as unknown as Backend;
+  const databases = {
+    monitor: { stats: async () => stats as unknown as DatabaseStats },
+  } as unknown as DatabaseService;
   const inFlight = { counts: () => ({ reads: 0 }), bytes: () => ({ bodies: 0 }) } as unknown as InFlight;
   Object.assign(stats.databases[0] as object, { reembedding: { done: 0, records: 0 } });
-  const metrics = new Metrics(backend, inFlight);
+  const metrics = new Metrics(databases, inFlight);
   metrics.observeRequest('livez', 200, 0);
   metrics.observePage({ embedMs: 1, searchMs: 1, totalMs: 1 });
   const text = await metrics.text('', undefined);

@@ -12,7 +12,7 @@ export const ORDER = {
     ['cli'],
     ['server'],
     ['library', 'client', 'readers'],
-    ['backend'],
+    ['databases'],
     ['store', 'embedding'],
     ['api'],
     ['config'],
@@ -42,16 +42,17 @@ export const ORDER = {
 export const IMPORTERS = {
   native: ['src/store/local'],
   dist: ['scripts', 'bench', 'test'],
-  'src/embedding': ['src/backend', 'bench', 'test'],
+  'src/embedding': ['src/databases', 'bench', 'test'],
   // Everything else works with any store.
   'src/store/local': [
     // The rules of the engine, which every store keeps.
     'src/store/postgres',
-    'src/backend/open-backend.ts',
-    'src/backend/check-lines.ts',
-    'src/backend/data-lock.ts',
-    'src/backend/doctor/examine-directory.ts',
+    'src/databases/open.ts',
+    'src/databases/check-lines.ts',
+    'src/databases/index.ts',
+    'src/databases/doctor/examine-directory.ts',
     'src/server/http/strict-json.ts',
+    'src/server/keys/key-file.ts',
     'bench',
     'test',
   ],

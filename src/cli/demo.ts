@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Backend } from '../backend/index.js';
+import type { DatabaseService } from '../databases/index.js';
 
 export const DEMO_DATABASE = 'demo';
 
@@ -11,15 +11,15 @@ const FACTS = new URL('../../demo/facts.ndjson', import.meta.url);
  * Stores the demo facts, once for each version of the facts. A file in the data directory holds the stored version, so
  * that a later start is fast, and a demo database that was dropped is not created again.
  */
-export async function ensureDemo(backend: Backend, data: string): Promise<void> {
+export async function ensureDemo(databases: DatabaseService, data: string): Promise<void> {
   const facts = await readFile(FACTS);
   const version = createHash('sha256').update(facts).digest('hex');
   const marker = path.join(data, 'demo.sha256');
   if ((await readFile(marker, 'utf8').catch(() => '')) === version) return;
   console.log('storing the demo database (a few seconds, once)');
   // With the words, so that the page shows their weight.
-  await backend.createDatabase(DEMO_DATABASE, { lexical: true });
-  for await (const event of backend.upsertLines(DEMO_DATABASE, chunksOf(facts))) {
+  await databases.catalog.create(DEMO_DATABASE, { lexical: true });
+  for await (const event of databases.writer.upsertLines(DEMO_DATABASE, chunksOf(facts))) {
     if (event.type === 'problem') throw new Error(`demo fact ${event.line}: ${event.detail}`);
   }
   await writeFile(marker, version);

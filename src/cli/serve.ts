@@ -30,7 +30,7 @@ async function serve(flags: Record<string, unknown>): Promise<void> {
   const running = await start(config, {
     onReady: ({ close }) => closeOnSignal(close, report),
     ...(flags.demo === true && {
-      beforeServing: (backend) => ensureDemo(backend, config.data),
+      beforeServing: (databases) => ensureDemo(databases, config.data),
       database: DEMO_DATABASE,
     }),
   });

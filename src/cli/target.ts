@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Databases } from '../api/index.js';
-import type { Backend } from '../backend/index.js';
 import type { Client, ClientOptions } from '../client/index.js';
 import { isLoopback } from '../config/address-policy.js';
 import { modelSources } from '../config/parsers.js';
+import type { DatabaseService } from '../databases/index.js';
 import { CosiftError, isCode } from '../errors.js';
 import { DATABASE_ID } from '../schema/ids.js';
 import {
@@ -140,12 +140,12 @@ export function connection(url: string, options: TargetOptions): ClientOptions {
 }
 
 /** Opens a data directory, and creates it if it is missing; or a PostgreSQL database. */
-export async function openDirectory({ data, store, models }: TargetOptions): Promise<Backend> {
-  const { checkModelSources, openBackend } = await import('../backend/index.js');
+export async function openDirectory({ data, store, models }: TargetOptions): Promise<DatabaseService> {
+  const { checkModelSources, openDatabases } = await import('../databases/index.js');
   checkModelSources(models);
   try {
     // An interrupted re-embedding continues only when the user asks for that.
-    return await openBackend({
+    return await openDatabases({
       directory: data,
       store: store === undefined ? undefined : { url: store },
       models,

@@ -8,12 +8,12 @@ import type { BackupOptions, CallOptions, Databases } from '../api/index.js';
 import { checkedRequest } from '../api/request-values.js';
 import { unlessAborted, untilAborted } from '../async/until-aborted.js';
 import {
-  type Backend,
   checkModelSources,
+  type DatabaseService,
   type ModelSource,
   type OpenProgress,
-  openBackend,
-} from '../backend/index.js';
+  openDatabases,
+} from '../databases/index.js';
 import {
   type Columns,
   checkDatabaseSettings,
@@ -71,7 +71,9 @@ export async function open(
   const checked = checkPlace(place, options);
   const { threads, embedWorkers, models, signal, onProgress } = options;
   checkModelSources(models);
-  return new Cosift(await openBackend({ ...checked, threads, embedWorkers, models }, { signal, onProgress }));
+  return new Cosift(
+    await openDatabases({ ...checked, threads, embedWorkers, models }, { signal, onProgress }),
+  );
 }
 
 function checkPlace(place: string | { readonly store: string }, options: OpenOptions) {
@@ -85,11 +87,11 @@ function checkPlace(place: string | { readonly store: string }, options: OpenOpt
 
 /** The databases of a data directory. Methods without a comment do what {@link Databases} says. */
 export class Cosift implements Databases {
-  readonly #backend: Backend;
+  readonly #databases: DatabaseService;
 
   /** @internal Made by {@link open}. */
-  constructor(backend: Backend) {
-    this.#backend = backend;
+  constructor(databases: DatabaseService) {
+    this.#databases = databases;
   }
 
   async createDatabase<T extends Columns<T> = Data>(
@@ -101,19 +103,19 @@ export class Cosift implements Databases {
     checkOptions('call', options);
     options.signal?.throwIfAborted();
     const checked = checkDatabaseSettings(withinLimit(checkedRequest(settings)));
-    await unlessAborted(this.#backend.createDatabase(id, checked), options.signal);
+    await unlessAborted(this.#databases.catalog.create(id, checked), options.signal);
     return database;
   }
 
   database<T extends Columns<T> = Data>(id: string): Database<T> {
     checkOptions('database', { id });
-    return new Database<T>(id, new LocalPort(this.#backend, id));
+    return new Database<T>(id, new LocalPort(this.#databases, id));
   }
 
   async databases(options: CallOptions = {}): Promise<DatabaseDescription[]> {
     checkOptions('call', options);
     options.signal?.throwIfAborted();
-    return unlessAborted(this.#backend.listDatabases(), options.signal);
+    return unlessAborted(this.#databases.catalog.list(), options.signal);
   }
 
   backup(options: BackupOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
@@ -124,7 +126,7 @@ export class Cosift implements Databases {
     checkOptions('backup', options);
     const { database, signal, onProgress } = options;
     signal?.throwIfAborted();
-    const archive = await this.#backend.backup(database, signal);
+    const archive = await this.#databases.backups.begin(database, signal);
     try {
       yield* countingBytes(archive.chunks, archive.bytes, onProgress);
     } finally {
@@ -139,8 +141,8 @@ export class Cosift implements Databases {
   async *#doctor(options: CallOptions): AsyncGenerator<DoctorCheck, void, undefined> {
     checkOptions('call', options);
     const { signal } = options;
-    const ids = (await this.#backend.databases()).map(({ id }) => id);
-    const checks = this.#backend.examine(ids, { signal });
+    const ids = (await this.#databases.monitor.states()).map(({ id }) => id);
+    const checks = this.#databases.doctor.examine(ids, { signal });
     yield* signal === undefined ? checks : untilAborted(checks, signal);
   }
 
@@ -150,7 +152,7 @@ export class Cosift implements Databases {
    * `queryAll` and the next record of a source of `upsert` that is no array. Closing again returns the same promise.
    */
   close(options: CallOptions = {}): Promise<void> {
-    return closing(options, () => this.#backend.close());
+    return closing(options, () => this.#databases.close());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

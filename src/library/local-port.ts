@@ -3,7 +3,7 @@ import type { CallOptions, ChangesRequest, UpsertOptions } from '../api/index.js
 import type { CheckedRequest } from '../api/request-values.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
 import { unlessAborted } from '../async/until-aborted.js';
-import type { Backend } from '../backend/index.js';
+import type { DatabaseService } from '../databases/index.js';
 import {
   type BatchResult,
   type Changes,
@@ -23,25 +23,25 @@ import { withinLimit } from './within-limit.js';
 
 /** The calls on one database of this process. */
 export class LocalPort implements DatabasePort {
-  readonly #backend: Backend;
+  readonly #databases: DatabaseService;
   readonly #id: string;
 
-  constructor(backend: Backend, id: string) {
-    this.#backend = backend;
+  constructor(databases: DatabaseService, id: string) {
+    this.#databases = databases;
     this.#id = id;
   }
 
   describe({ signal }: CallOptions): Promise<DatabaseDescription> {
-    return unlessAborted(this.#backend.describeDatabase(this.#id), signal);
+    return unlessAborted(this.#databases.catalog.describe(this.#id), signal);
   }
 
   drop({ signal }: CallOptions): Promise<void> {
-    return unlessAborted(this.#backend.dropDatabase(this.#id), signal);
+    return unlessAborted(this.#databases.catalog.drop(this.#id), signal);
   }
 
   /** A close waits until all records of an array are written; any other source is read no further. */
   upsert(records: Iterable<NewRecord>, options: UpsertOptions): Promise<BatchResult> {
-    return this.#backend.runUpsert(records, (records, upsertBatch) =>
+    return this.#databases.writer.runUpsert(records, (records, upsertBatch) =>
       upsertInBatches(records, options, { vectorsApart: true }, async ({ json, vectors }, signal) =>
         parseJson(await upsertBatch(this.#id, json, { signal, ...(vectors && { vectors }) })),
       ),
@@ -49,7 +49,7 @@ export class LocalPort implements DatabasePort {
   }
 
   upsertLines(chunks: AsyncIterable<Uint8Array>, options: CallOptions): AsyncIterable<LineEvent> {
-    return this.#backend.upsertLines(this.#id, chunks, options);
+    return this.#databases.writer.upsertLines(this.#id, chunks, options);
   }
 
   exportLines(
@@ -58,7 +58,7 @@ export class LocalPort implements DatabasePort {
     options: CallOptions,
   ): AsyncIterable<Uint8Array> {
     const filter = checkExportFilter(withinLimit(request).filter);
-    return this.#backend.exportLines(this.#id, { filter, vectors }, options);
+    return this.#databases.exports.lines(this.#id, { filter, vectors }, options);
   }
 
   async page<Kind extends keyof PageRequests>(
@@ -69,43 +69,49 @@ export class LocalPort implements DatabasePort {
     const options = { form: 'both', signal } as const;
     const request = withinLimit(checked);
     const asked = {
-      search: () => this.#backend.search(this.#id, checkSearchRequest(request), options),
-      query: () => this.#backend.query(this.#id, checkQueryRequest(request), options),
-      map: () => this.#backend.map(this.#id, checkMapRequest(request), options),
+      search: () => this.#databases.reader.search(this.#id, checkSearchRequest(request), options),
+      query: () => this.#databases.reader.query(this.#id, checkQueryRequest(request), options),
+      map: () => this.#databases.reader.map(this.#id, checkMapRequest(request), options),
     };
     return parseJson((await asked[kind]()).body);
   }
 
   async record(id: number | string, { signal }: CallOptions): Promise<unknown> {
-    return parseJson(await unlessAborted(this.#backend.record(this.#id, String(id), 'both', {}), signal));
+    return parseJson(
+      await unlessAborted(this.#databases.reader.record(this.#id, String(id), 'both', {}), signal),
+    );
   }
 
   async patch(id: number | string, patch: { data: unknown }, options: CallOptions): Promise<unknown> {
     const body = Buffer.from(JSON.stringify(patch));
-    return parseJson(await this.#backend.patchRecord(this.#id, String(id), 'both', body, options));
+    return parseJson(await this.#databases.writer.patchRecord(this.#id, String(id), 'both', body, options));
   }
 
   async delete(request: CheckedRequest<object>, options: CallOptions): Promise<{ deleted: number }> {
-    return await this.#backend.deleteRecords(this.#id, checkDeleteRequest(withinLimit(request)), options);
+    return await this.#databases.writer.deleteRecords(
+      this.#id,
+      checkDeleteRequest(withinLimit(request)),
+      options,
+    );
   }
 
   async changes(request: ChangesRequest, options: CallOptions): Promise<Changes> {
     const { after = 0, limit = DEFAULTS.changes_limit, waitMs = 0, epoch } = request;
-    const body = await this.#backend.changes(this.#id, { after, limit, waitMs, epoch }, options);
-    // An abort only ends the wait of the backend, which then returns what there is.
+    const body = await this.#databases.feed.read(this.#id, { after, limit, waitMs, epoch }, options);
+    // An abort only ends the wait for a change: the feed then returns what there is.
     options.signal?.throwIfAborted();
     return parseJson(body);
   }
 
   startReembedding(model: string): Promise<Reembedding> {
-    return this.#backend.startReembedding(this.#id, model);
+    return this.#databases.reembeddings.start(this.#id, model);
   }
 
   reembedding(): Promise<Reembedding> {
-    return this.#backend.reembedding(this.#id);
+    return this.#databases.reembeddings.find(this.#id);
   }
 
   cancelReembedding({ signal }: CallOptions): Promise<void> {
-    return unlessAborted(this.#backend.cancelReembedding(this.#id), signal);
+    return unlessAborted(this.#databases.reembeddings.cancel(this.#id), signal);
   }
 }

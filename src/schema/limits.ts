@@ -57,7 +57,7 @@ export const LIMIT_MEANINGS: Readonly<Record<keyof Limits, string>> = {
     'record is overwritten on disk',
 };
 
-/** Default values of request members. The schemas document them, and the backend applies them. */
+/** Default values of request members. The schemas document them, and `src/databases` applies them. */
 export const DEFAULTS = {
   limit: 50,
   threshold: 0.2,

@@ -6,7 +6,7 @@ import Fastify, {
   type FastifyServerOptions,
   LogController,
 } from 'fastify';
-import type { Backend, Readiness } from '../backend/index.js';
+import type { DatabaseService, Readiness } from '../databases/index.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits } from '../schema/index.js';
 import { databaseNotFound, guardAccess, payerOf } from './admission/access.js';
@@ -32,10 +32,10 @@ import { addRoutes, answerWithoutRoute, everyMethod } from './routes.js';
 import type { Webhooks } from './webhooks/webhooks.js';
 
 export interface AppOptions {
-  backend: Backend;
+  databases: DatabaseService;
   keys: KeyStore;
   webhooks: Webhooks;
-  /** While the service is not ready, requests that need a key get `not_ready`. Default: the backend's readiness. */
+  /** While the service is not ready, requests that need a key get `not_ready`. Default: the readiness of `databases`. */
   readiness?: () => Readiness;
   limits?: Limits;
   /** Rate limit of each key; absent: none. */
@@ -71,9 +71,9 @@ const RESERVED = new Set(['search', 'query', 'delete']);
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-/** Builds the HTTP interface of `backend`. It does not listen yet. Closing it leaves the backend open. */
+/** Builds the HTTP interface of `databases`. It does not listen yet. Closing it leaves the databases open. */
 export function buildApp(options: AppOptions): FastifyInstance {
-  const { backend, keys, webhooks, limits = LIMITS, timeouts = TIMEOUTS, capacity = CAPACITY } = options;
+  const { databases, keys, webhooks, limits = LIMITS, timeouts = TIMEOUTS, capacity = CAPACITY } = options;
   const { corsOrigins = [], trustedProxies = [], page = true } = options;
   const app = Fastify({
     logger: options.logger ?? false,
@@ -113,10 +113,10 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
   const inFlight = new InFlight(capacity, byteCapacity(limits));
-  const metrics = new Metrics(backend, inFlight);
-  const readiness = options.readiness ?? (() => backend.readiness());
+  const metrics = new Metrics(databases, inFlight);
+  const readiness = options.readiness ?? (() => databases.readiness());
   const dependencies: Dependencies = {
-    backend,
+    databases,
     readiness,
     keys,
     webhooks,

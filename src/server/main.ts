@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { type Backend, beginBackend, type StoreServer } from '../backend/index.js';
 import { type Config, ConfigError, isLoopback } from '../config/index.js';
+import { beginDatabases, type DatabaseService, type StoreServer } from '../databases/index.js';
 import { sees } from './admission/access.js';
 import { type AppOptions, buildApp, CAPACITY } from './app.js';
 import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
@@ -28,7 +28,7 @@ export interface Running {
   /** `http://host:port` */
   url: string;
   app: FastifyInstance;
-  backend: Backend;
+  databases: DatabaseService;
   admin: ServiceAdmin;
   /** Finishes the requests in flight, then closes the port and releases the data directory. */
   close(): Promise<void>;
@@ -36,7 +36,7 @@ export interface Running {
 
 export interface StartOptions {
   /** Called once the databases are loaded, before requests are accepted. `/readyz` of `url` reports the progress. */
-  beforeServing?(backend: Backend, url: string): Promise<void>;
+  beforeServing?(databases: DatabaseService, url: string): Promise<void>;
   /** Called when the service is ready, before anything is printed, so that whoever reads it can stop the service. */
   onReady?(running: Running): void;
   /** Timeouts and retry intervals of webhook deliveries. */
@@ -55,7 +55,7 @@ export interface StartOptions {
  */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const print = options.print ?? ((line: string) => process.stdout.write(`${line}\n`));
-  const backend = await beginBackend({
+  const databases = await beginDatabases({
     directory: config.data,
     store: storeOf(config),
     threads: config.threads,
@@ -63,7 +63,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     limits: config.limits,
     models: config.models,
   });
-  const preparation = new Preparation(backend);
+  const preparation = new Preparation(databases);
   let state: ServiceState | undefined;
   let app: FastifyInstance | undefined;
   let webhooks: Webhooks | undefined;
@@ -74,7 +74,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
       () => app?.close(),
       () => webhooks?.close(),
       () => state?.close(),
-      () => backend.close(),
+      () => databases.close(),
       () => engineLog?.stop(),
     ]);
     return closed;
@@ -83,16 +83,16 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     state = await openServiceState(config);
     const { admin, keys } = state;
     checkAdminKey(config.host, admin);
-    webhooks = openWebhooks(config, backend, state, options.deliveryTimes);
+    webhooks = openWebhooks(config, databases, state, options.deliveryTimes);
     const readiness = () => preparation.readiness();
-    app = buildApp({ ...appOptions(config, options.timeouts), backend, keys, webhooks, readiness });
-    engineLog = new EngineLog(backend, app.log);
+    app = buildApp({ ...appOptions(config, options.timeouts), databases, keys, webhooks, readiness });
+    engineLog = new EngineLog(databases.events, app.log);
     engineLog.start();
     await listen(app, config);
     const url = urlOf(app.server.address() as AddressInfo);
-    await preparation.run(app.log, async () => options.beforeServing?.(backend, url));
+    await preparation.run(app.log, async () => options.beforeServing?.(databases, url));
     await webhooks.start(app.log);
-    const running = { url, app, backend, admin, close };
+    const running = { url, app, databases, admin, close };
     options.onReady?.(running);
     // Stored only now, so that a start that failed leaves no key behind that was never shown.
     if (admin.made && admin.key !== undefined) {
@@ -121,11 +121,11 @@ function storeOf(config: Config): StoreServer | undefined {
 
 function openWebhooks(
   config: Config,
-  backend: Backend,
+  databases: DatabaseService,
   { keys, webhooks }: ServiceState,
   times: DeliveryTimes | undefined,
 ): Webhooks {
-  return new Webhooks(webhooks, backend, {
+  return new Webhooks(webhooks, databases, {
     times,
     allow: config.webhookAllow,
     isAllowed: async (keyId, database) => {

@@ -16,8 +16,8 @@ import type {
 import type { DatabaseProgress, ProgressOptions, StoreEvents, StoreStats } from './store-state.js';
 
 /**
- * Keeps databases of records with their vectors, and answers requests from them. A store embeds no text: the backend
- * above it turns texts into vectors.
+ * Keeps databases of records with their vectors, and answers requests from them. A store embeds no text: `DatabaseService`
+ * turns texts into vectors.
  *
  * Every failure is a `CosiftError`. A call that names a database fails with `database_not_found` when there is no such
  * database, and with `not_ready` while that database is being loaded, could not be opened, or the store is closing.
@@ -125,9 +125,9 @@ export interface RecordStore {
 
   /**
    * Calls `onWritten` with the id of a database after any process wrote to it, and with undefined when writes may have
-   * been missed. Absent in a store that only one process uses.
+   * been missed. In a store that only one process uses, it is never called.
    */
-  watch?(onWritten: (id: string | undefined) => void): void;
+  watch(onWritten: (id: string | undefined) => void): void;
 
   /** Which process does the re-embedding of each database. Absent in a store that only one process uses. */
   readonly reembeddingLeases?: ReembeddingLeases;
@@ -157,9 +157,9 @@ export interface RecordStore {
   warmReembedding(id: string): Promise<void>;
   /**
    * Keeps upserts of other processes waiting until the returned function is called; they are refused as `busy` after some
-   * seconds. Absent in a store that one process uses.
+   * seconds. A store that one process uses has nothing to hold.
    */
-  holdWriters?(id: string): Promise<() => Promise<void>>;
+  holdWriters(id: string): Promise<() => Promise<void>>;
   /**
    * Replaces the vectors of the database by the new ones, and its model by the new one.
    *
@@ -175,18 +175,15 @@ export interface RecordStore {
 
   /**
    * Makes an archive of one database, or of everything: all databases, keys and webhooks, as they are at one moment. One
-   * backup at a time. Absent: the store is backed up with the tools of its own.
+   * backup at a time.
    *
-   * @throws {CosiftError} `busy` while another backup is in progress; `not_ready` when a database could not be opened;
+   * @throws {CosiftError} `invalid_request` where the store is backed up with its own tools; `busy` while another backup is in progress; `not_ready` when a database could not be opened;
    * `disk_full`.
    */
-  backup?(database: string | undefined, signal: AbortSignal): Promise<StoreBackup>;
+  backup(database: string | undefined, signal: AbortSignal): Promise<StoreBackup>;
 
-  /**
-   * Checks a database completely while it is served, and changes nothing; also one that could not be opened. Absent in
-   * a store that checks itself.
-   */
-  examine?(id: string, call: ExamineCall): Promise<Examination>;
+  /** Checks a database completely while it is served, and changes nothing; also one that could not be opened. */
+  examine(id: string, call: ExamineCall): Promise<Examination>;
 
   /** Returns the state of every database, including those that could not be opened. */
   progress(options?: ProgressOptions): Promise<DatabaseProgress[]>;

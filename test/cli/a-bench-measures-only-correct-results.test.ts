@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { type Database, open } from 'cosift';
 import { Client } from 'cosift/client';
 import { expect, test, vi } from 'vitest';
-import { isDirectory } from '../../src/backend/index.js';
 import { openBenchTarget } from '../../src/cli/bench/bench-target.js';
 import { BruteForce, stepsOf } from '../../src/cli/bench/brute-force.js';
 import { check } from '../../src/cli/bench/check.js';
+import { isDirectory } from '../../src/databases/index.js';
 import { Command, cosift, KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 
 vi.setConfig({ testTimeout: 300_000 });

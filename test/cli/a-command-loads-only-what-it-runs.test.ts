@@ -34,7 +34,7 @@ test.each([[['--version']], [['--help']], [['search', '--help']], [['completion'
   async (args) => {
     const folders = await foldersOf(...args);
     expect(folders).toContain('cli');
-    for (const folder of ['library', 'client', 'backend', 'store', 'embedding', 'server']) {
+    for (const folder of ['library', 'client', 'databases', 'store', 'embedding', 'server']) {
       expect(folders).not.toContain(folder);
     }
   },

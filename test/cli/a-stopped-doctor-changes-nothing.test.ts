@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { examineDirectory } from '../../src/backend/index.js';
+import { examineDirectory } from '../../src/databases/index.js';
 import type { DoctorCheck } from '../../src/schema/index.js';
 import { makeDirectory } from '../helpers/doctor/make-directory.js';
 

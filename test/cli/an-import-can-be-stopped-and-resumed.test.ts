@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openBackend } from '../../src/backend/index.js';
+import { openDatabases } from '../../src/databases/index.js';
 import { Command, cosift, KEY, line, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 
 const ALL = 5_000;
@@ -39,25 +39,25 @@ test('into a running server', async () => {
 });
 
 test('a stop before the first batch ends the import with its own reason, and leaves no failure behind', async () => {
-  const backend = await openBackend({ directory: await temporaryDirectory() });
+  const databases = await openDatabases({ directory: await temporaryDirectory() });
   const unhandled: unknown[] = [];
   const collect = (error: unknown) => unhandled.push(error);
   process.on('unhandledRejection', collect);
   try {
-    await backend.createDatabase('d', { dimensions: 4 });
+    await databases.catalog.create('d', { dimensions: 4 });
     const stop = new AbortController();
     stop.abort(new Error('stopped'));
     async function* chunks() {
       yield Buffer.from(line(1));
     }
-    const events = backend.upsertLines('d', chunks(), { signal: stop.signal });
+    const events = databases.writer.upsertLines('d', chunks(), { signal: stop.signal });
     await expect(events[Symbol.asyncIterator]().next()).rejects.toThrow('stopped');
     // Node reports rejections without a handler after the microtasks of a turn.
     await new Promise((resolve) => setImmediate(resolve));
     expect(unhandled).toEqual([]);
   } finally {
     process.off('unhandledRejection', collect);
-    await backend.close();
+    await databases.close();
   }
 });
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openBackend } from '../../src/backend/index.js';
+import { openDatabases } from '../../src/databases/index.js';
 import { Command, lines, temporaryDirectory } from '../helpers/processes.js';
 
 test('an import goes on when nobody reads its output', async () => {
@@ -11,7 +11,7 @@ test('an import goes on when nobody reads its output', async () => {
   command.child.stdin.end(`${lines(1, 700)}{}\n${lines(701, 1_000)}`);
   // 1: a line is bad.
   expect(await command.ended()).toBe(1);
-  const backend = await openBackend({ directory: data });
-  expect((await backend.describeDatabase('d')).records).toBe(1_000);
-  await backend.close();
+  const databases = await openDatabases({ directory: data });
+  expect((await databases.catalog.describe('d')).records).toBe(1_000);
+  await databases.close();
 });

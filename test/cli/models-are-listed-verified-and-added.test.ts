@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { open } from 'cosift';
 import { expect, test, vi } from 'vitest';
-import { isDirectory } from '../../src/backend/index.js';
+import { isDirectory } from '../../src/databases/index.js';
 import { EmbeddingsServer } from '../helpers/embeddings-server.js';
 import { cosift, temporaryDirectory } from '../helpers/processes.js';
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { examineDirectory } from '../../src/backend/index.js';
+import { examineDirectory } from '../../src/databases/index.js';
 import type { DoctorCheck } from '../../src/schema/index.js';
 import { checkFiles } from '../../src/server/doctor/check-files.js';
 import { DAMAGES } from '../helpers/doctor/damages.js';

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/schema/index.js';
-import type { OpenBackend } from './open-backend.js';
-import { SharedBackend } from './shared-backend.js';
+import type { OpenDatabases } from './open-databases.js';
+import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
 const put = (database: TestDatabase, id: number, n = 0) => database.put({ id, data: { n }, vector: [1, 0] });
 
 /** The ordered feed of created, changed and deleted records. */
-export function describeChanges(open: OpenBackend): void {
+export function describeChanges(open: OpenDatabases): void {
   describe('the change feed', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
 
     test('tells every change in order, and goes on after any position', async () => {
       const database = await shared.create();
@@ -139,8 +139,8 @@ export function describeChanges(open: OpenBackend): void {
       const restarted = { code: 'feed_restarted', status: 410 };
       await expect(database.changes({ after: first.position + 1 })).rejects.toMatchObject(restarted);
 
-      await database.backend.dropDatabase(database.id);
-      await database.backend.createDatabase(database.id, { dimensions: 2 });
+      await database.databases.catalog.drop(database.id);
+      await database.databases.catalog.create(database.id, { dimensions: 2 });
       const second = await database.changes();
       expect(second.epoch).not.toBe(first.epoch);
       await expect(database.changes({ after: first.position })).rejects.toMatchObject(restarted);
@@ -156,13 +156,13 @@ export function describeChanges(open: OpenBackend): void {
       const database = await shared.create();
       const waiting = database.changes({ waitMs: 60_000 });
       const refused = expect(waiting).rejects.toMatchObject({ code: 'database_not_found' });
-      await database.backend.dropDatabase(database.id);
+      await database.databases.catalog.drop(database.id);
       await refused;
     });
   });
 
   describe('a change feed that keeps changes for a short time', () => {
-    const shared = SharedBackend.use(open, { limits: { ...LIMITS, change_retention_days: 0 } });
+    const shared = SharedDatabases.use(open, { limits: { ...LIMITS, change_retention_days: 0 } });
 
     test('says from where on it is complete', async () => {
       const database = await shared.create();

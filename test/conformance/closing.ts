@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { OpenBackend } from './open-backend.js';
-import { SharedBackend } from './shared-backend.js';
+import type { OpenDatabases } from './open-databases.js';
+import { SharedDatabases } from './shared-databases.js';
 import { chunksOf, TestDatabase } from './test-database.js';
 
 const search = { search: { vector: [1, 0], threshold: 0 } };
@@ -8,11 +8,11 @@ const records = (count: number) =>
   Array.from({ length: count }, (_, at) => ({ id: at + 1, data: { n: at }, vector: [1, at] }));
 
 /** What a close and an aborted signal do to calls. */
-export function describeClosing(open: OpenBackend): void {
+export function describeClosing(open: OpenDatabases): void {
   describe('a close', () => {
     const created = async () => {
       const opened = await open();
-      await opened.backend.createDatabase('db', { dimensions: 2 });
+      await opened.databases.catalog.create('db', { dimensions: 2 });
       return { opened, database: new TestDatabase(opened, 'db') };
     };
 
@@ -20,7 +20,7 @@ export function describeClosing(open: OpenBackend): void {
       const { opened, database } = await created();
       try {
         await database.upsert(records(50));
-        await opened.backend.createDatabase('quiet', { dimensions: 2 });
+        await opened.databases.catalog.create('quiet', { dimensions: 2 });
         const quiet = new TestDatabase(opened, 'quiet');
         const begun = {
           written: database.upsert([{ id: 1_000, data: {}, vector: [1, 0] }]),
@@ -31,9 +31,9 @@ export function describeClosing(open: OpenBackend): void {
           // Far longer than the test may take.
           waited: quiet.changes({ waitMs: 3_600_000 }),
         };
-        const { backend } = opened;
-        const closing = backend.close();
-        expect(backend.close(), 'a second close is the same one').toBe(closing);
+        const { databases } = opened;
+        const closing = databases.close();
+        expect(databases.close(), 'a second close is the same one').toBe(closing);
         expect((await begun.written).created).toBe(1);
         expect((await begun.found).results.length).toBeGreaterThan(0);
         expect((await begun.listed).total!.value).toBeGreaterThan(0);
@@ -51,9 +51,9 @@ export function describeClosing(open: OpenBackend): void {
 
     test('refuses every call that comes later', async () => {
       const { opened, database } = await created();
-      const { backend } = opened;
+      const { databases } = opened;
       await database.upsert(records(1));
-      await backend.close();
+      await databases.close();
       const calls = {
         upsert: () => database.upsert(records(2)),
         'upsert of lines': () => database.upsertLines(JSON.stringify(records(1)[0])),
@@ -63,15 +63,15 @@ export function describeClosing(open: OpenBackend): void {
         delete: () => database.delete({ ids: [1] }),
         changes: () => database.changes(),
         describe: () => database.describe(),
-        list: () => backend.listDatabases(),
-        create: () => backend.createDatabase('late', { dimensions: 2 }),
-        drop: () => backend.dropDatabase('db'),
-        reembed: () => backend.startReembedding('db', 'all-MiniLM-L6-v2'),
+        list: () => databases.catalog.list(),
+        create: () => databases.catalog.create('late', { dimensions: 2 }),
+        drop: () => databases.catalog.drop('db'),
+        reembed: () => databases.reembeddings.start('db', 'all-MiniLM-L6-v2'),
       };
       for (const [name, call] of Object.entries(calls)) {
         await expect(call(), name).rejects.toMatchObject({ code: 'not_ready', status: 503 });
       }
-      expect(await backend.readiness()).toMatchObject({ ready: false, reasons: [expect.any(String)] });
+      expect(await databases.readiness()).toMatchObject({ ready: false, reasons: [expect.any(String)] });
       await opened.reopen();
       expect(await database.count()).toBe(1);
       await opened.close();
@@ -80,9 +80,9 @@ export function describeClosing(open: OpenBackend): void {
     test('finishes an upsert of many batches, and reads an asynchronous source no further', async () => {
       const { opened, database } = await created();
       try {
-        const { backend } = opened;
+        const { databases } = opened;
         const upsertAll = (source: Iterable<object> | AsyncIterable<object>) =>
-          backend.runUpsert(source, async (records, upsertBatch) => {
+          databases.writer.runUpsert(source, async (records, upsertBatch) => {
             for await (const record of records) {
               await upsertBatch('db', Buffer.from(JSON.stringify({ records: [record] })));
             }
@@ -99,7 +99,7 @@ export function describeClosing(open: OpenBackend): void {
         const refused = expect(upsertAll(endless())).rejects.toMatchObject({ code: 'not_ready' });
         await reading;
         const finished = upsertAll(records(8));
-        await backend.close();
+        await databases.close();
         await finished;
         await refused;
         await opened.reopen();
@@ -120,11 +120,11 @@ export function describeClosing(open: OpenBackend): void {
           );
           await new Promise(() => undefined);
         }
-        const events = opened.backend.upsertLines('db', endless())[Symbol.asyncIterator]();
+        const events = opened.databases.writer.upsertLines('db', endless())[Symbol.asyncIterator]();
         expect((await events.next()).value).toMatchObject({ type: 'progress', committed: 20 });
         const rest = events.next();
         const refused = expect(rest).rejects.toMatchObject({ code: 'not_ready' });
-        await opened.backend.close();
+        await opened.databases.close();
         await refused;
         await opened.reopen();
         expect(await database.count()).toBe(20);
@@ -135,7 +135,7 @@ export function describeClosing(open: OpenBackend): void {
   });
 
   describe('an aborted signal', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
     const reason = new Error('the caller is gone');
     const aborted = () => AbortSignal.abort(reason);
 

@@ -10,7 +10,7 @@ import { describeExports } from './exports.js';
 import { describeFilters } from './filters.js';
 import { describeLines } from './lines.js';
 import { describeMaps } from './maps.js';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import { describePages } from './pages.js';
 import { describePassages } from './passages.js';
 import { describePatches } from './patches.js';
@@ -27,8 +27,8 @@ import { describeTimes } from './times.js';
 import { describeUpserts } from './upserts.js';
 import { describeVariants } from './variants.js';
 
-/** The contract that a backend keeps over any store. */
-export function describeContract(store: string, open: OpenBackend): void {
+/** The contract that a service keeps over any store. */
+export function describeContract(store: string, open: OpenDatabases): void {
   describe(`the contract on ${store}`, () => {
     describeVariants(open);
     describeFilters(open);
@@ -60,7 +60,7 @@ export function describeContract(store: string, open: OpenBackend): void {
 }
 
 /** The part of the contract that depends on the transactions of a store. */
-export function describeWrites(store: string, open: OpenBackend): void {
+export function describeWrites(store: string, open: OpenDatabases): void {
   describe(`the writes of the contract on ${store}`, () => {
     describePatchesSideBySide(open);
     describeChanges(open);

@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Facet, FilterGroup } from '../../src/schema/index.js';
 import { Random } from '../helpers/random.js';
 import { bucketOf, countFacet } from './facet-oracle.js';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import { given, Oracle, type OracleRequest } from './oracle.js';
 import { DIMENSIONS, randomFilter, randomRecords, randomVector } from './random-records.js';
-import { SharedBackend } from './shared-backend.js';
+import { SharedDatabases } from './shared-databases.js';
 import type { Page, TestDatabase } from './test-database.js';
 
 const INTERVALS = ['minute', 'hour', 'day', 'week', 'month', 'year'] as const;
@@ -26,9 +26,9 @@ const FACETS: Facet[] = [
 ];
 
 /** Exact totals and facets over all matches of a search or query. */
-export function describeCounts(open: OpenBackend): void {
+export function describeCounts(open: OpenDatabases): void {
   describe('totals and facets', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
 
     test.each([31, 32])('are those of the oracle, on every page (seed %i)', async (seed) => {
       const random = new Random(seed);

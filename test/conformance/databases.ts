@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { checkSchema } from '../../src/schema/index.js';
-import type { OpenBackend } from './open-backend.js';
-import { SharedBackend } from './shared-backend.js';
+import type { OpenDatabases } from './open-databases.js';
+import { SharedDatabases } from './shared-databases.js';
 import { TestDatabase } from './test-database.js';
 
 /** Databases: created, described, listed and dropped. */
-export function describeDatabases(open: OpenBackend): void {
+export function describeDatabases(open: OpenDatabases): void {
   describe('databases', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
 
     test('a database is created once; the same settings find it, others conflict', async () => {
-      const { backend } = shared;
+      const { databases } = shared;
       const id = shared.newId();
       const settings = { dimensions: 3, embed: { columns: ['a', 'b'] } };
-      const first = await backend.createDatabase(id, settings);
+      const first = await databases.catalog.create(id, settings);
       expect(first.created).toBe(true);
       expect(first.database).toMatchObject({
         id,
@@ -26,7 +26,7 @@ export function describeDatabases(open: OpenBackend): void {
         columns: [],
       });
       checkSchema('DatabaseDescription', first.database);
-      const again = await backend.createDatabase(id, settings);
+      const again = await databases.catalog.create(id, settings);
       expect(again.created).toBe(false);
       expect(again.database.times.created_at).toBe(first.database.times.created_at);
       for (const other of [
@@ -36,30 +36,30 @@ export function describeDatabases(open: OpenBackend): void {
         { ...settings, approximate: true },
         {},
       ]) {
-        await expect(backend.createDatabase(id, other), JSON.stringify(other)).rejects.toMatchObject({
+        await expect(databases.catalog.create(id, other), JSON.stringify(other)).rejects.toMatchObject({
           code: 'database_exists',
           status: 409,
         });
       }
-      expect(await backend.describeDatabase(id)).toMatchObject({ dimensions: 3 });
+      expect(await databases.catalog.describe(id)).toMatchObject({ dimensions: 3 });
     });
 
     test('creations side by side of one id create it once', async () => {
       const id = shared.newId();
       const outcomes = await Promise.all(
-        Array.from({ length: 6 }, () => shared.backend.createDatabase(id, { dimensions: 2 })),
+        Array.from({ length: 6 }, () => shared.databases.catalog.create(id, { dimensions: 2 })),
       );
       expect(outcomes.filter(({ created }) => created)).toHaveLength(1);
     });
 
     test('a database without settings has the built-in model', async () => {
       const id = shared.newId();
-      const { database } = await shared.backend.createDatabase(id, {});
+      const { database } = await shared.databases.catalog.create(id, {});
       expect(database).toMatchObject({ model: 'all-MiniLM-L6-v2', dimensions: 384, embed: {} });
       expect(database.fingerprint).toMatch(/./);
       const named = { model: 'all-MiniLM-L6-v2' };
-      expect(await shared.backend.createDatabase(id, named)).toMatchObject({ created: false });
-      expect(await shared.backend.createDatabase(id, { ...named, dimensions: 384 })).toMatchObject({
+      expect(await shared.databases.catalog.create(id, named)).toMatchObject({ created: false });
+      expect(await shared.databases.catalog.create(id, { ...named, dimensions: 384 })).toMatchObject({
         created: false,
       });
     });
@@ -73,12 +73,14 @@ export function describeDatabases(open: OpenBackend): void {
       ],
     ])('%s is refused', async (_, settings, pointer) => {
       const id = shared.newId();
-      await expect(shared.backend.createDatabase(id, settings)).rejects.toMatchObject({
+      await expect(shared.databases.catalog.create(id, settings)).rejects.toMatchObject({
         code: 'invalid_request',
         status: 400,
         problems: [{ pointer }],
       });
-      await expect(shared.backend.describeDatabase(id)).rejects.toMatchObject({ code: 'database_not_found' });
+      await expect(shared.databases.catalog.describe(id)).rejects.toMatchObject({
+        code: 'database_not_found',
+      });
     });
 
     test('a description tells the columns with their types and how many records have them', async () => {
@@ -104,7 +106,7 @@ export function describeDatabases(open: OpenBackend): void {
 
     test('all databases are listed', async () => {
       const ids = [(await shared.create()).id, (await shared.create({})).id];
-      const listed = await shared.backend.listDatabases();
+      const listed = await shared.databases.catalog.list();
       for (const database of listed) checkSchema('DatabaseDescription', database);
       const names = listed.map(({ id }) => id);
       expect(names).toEqual(names.toSorted());
@@ -130,12 +132,12 @@ export function describeDatabases(open: OpenBackend): void {
     test.each(['error', 'constructor', '__proto__', '-', '_', '0', 'a'.repeat(64)])(
       '%j is an ordinary id',
       async (id) => {
-        const { created } = await shared.backend.createDatabase(id, { dimensions: 2 });
+        const { created } = await shared.databases.catalog.create(id, { dimensions: 2 });
         expect(created).toBe(true);
         const database = new TestDatabase(shared.opened, id);
         await database.put({ id: 1, data: {}, vector: [1, 0] });
         expect(await database.ids('search', { search: { vector: [1, 0] } })).toEqual([1]);
-        await shared.backend.dropDatabase(id);
+        await shared.databases.catalog.drop(id);
         await expect(database.describe()).rejects.toMatchObject({ code: 'database_not_found' });
       },
     );
@@ -143,11 +145,11 @@ export function describeDatabases(open: OpenBackend): void {
     test('what is dropped is gone, for every operation', async () => {
       const database = await shared.create();
       await database.put({ id: 1, data: {}, vector: [1, 0] });
-      const { backend, id } = database;
-      await backend.dropDatabase(id);
+      const { databases, id } = database;
+      await databases.catalog.drop(id);
       const operations = {
         describe: () => database.describe(),
-        drop: () => backend.dropDatabase(id),
+        drop: () => databases.catalog.drop(id),
         upsert: () => database.put({ id: 1, data: {}, vector: [1, 0] }),
         'upsert of lines': () => database.upsertLines('{"data":{},"vector":[1,0]}'),
         record: () => database.record(1),
@@ -155,21 +157,21 @@ export function describeDatabases(open: OpenBackend): void {
         search: () => database.search({ search: { vector: [1, 0] } }),
         query: () => database.query(),
         changes: () => database.changes(),
-        'start of a re-embedding': () => backend.startReembedding(id, 'all-MiniLM-L6-v2'),
-        're-embedding': () => backend.reembedding(id),
-        'cancelled re-embedding': () => backend.cancelReembedding(id),
+        'start of a re-embedding': () => databases.reembeddings.start(id, 'all-MiniLM-L6-v2'),
+        're-embedding': () => databases.reembeddings.find(id),
+        'cancelled re-embedding': () => databases.reembeddings.cancel(id),
       };
       for (const [name, operation] of Object.entries(operations)) {
         await expect(operation(), name).rejects.toMatchObject({ code: 'database_not_found', status: 404 });
       }
-      expect((await backend.listDatabases()).map(({ id }) => id)).not.toContain(id);
+      expect((await databases.catalog.list()).map(({ id }) => id)).not.toContain(id);
     });
 
     test('a database that is created again is empty, and may have other settings', async () => {
       const database = await shared.create();
       await database.put({ id: 7, data: { old: 1 }, vector: [1, 0] });
-      await shared.backend.dropDatabase(database.id);
-      const { created } = await shared.backend.createDatabase(database.id, { dimensions: 3 });
+      await shared.databases.catalog.drop(database.id);
+      const { created } = await shared.databases.catalog.create(database.id, { dimensions: 3 });
       expect(created).toBe(true);
       expect(await database.describe()).toMatchObject({ records: 0, dimensions: 3, columns: [] });
       expect(await database.ids('query', {})).toEqual([]);
@@ -181,13 +183,13 @@ export function describeDatabases(open: OpenBackend): void {
     test('the state includes every database', async () => {
       const database = await shared.create();
       await database.put({ id: 1, data: {}, vector: [1, 0] });
-      const { backend } = shared;
-      await backend.ready;
-      expect(await backend.loadModels()).toEqual([]);
-      expect(await backend.readiness()).toEqual({ ready: true, reasons: [] });
-      const states = await backend.databases();
+      const { databases } = shared;
+      await databases.ready;
+      expect(await databases.catalog.loadModels()).toEqual([]);
+      expect(await databases.readiness()).toEqual({ ready: true, reasons: [] });
+      const states = await databases.monitor.states();
       expect(states).toContainEqual({ id: database.id, loaded: true, writable: true, records: 1 });
-      const stats = await backend.stats();
+      const stats = await databases.monitor.stats();
       expect(stats.databases?.map(({ id }) => id).toSorted()).toEqual(states.map(({ id }) => id).toSorted());
       expect(stats.databases).toContainEqual({
         id: database.id,

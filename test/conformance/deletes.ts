@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { Random } from '../helpers/random.js';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import { given, iso, Oracle } from './oracle.js';
 import { DIMENSIONS, randomFilter, randomRecords, randomVector, START } from './random-records.js';
-import { SharedBackend } from './shared-backend.js';
+import { SharedDatabases } from './shared-databases.js';
 
 /** Deletions by identity, by filter and by time range. */
-export function describeDeletes(open: OpenBackend): void {
+export function describeDeletes(open: OpenDatabases): void {
   describe('deletions', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
 
     test('name records by either identity; what is not there is not counted', async () => {
       const database = await shared.create();

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { Random } from '../helpers/random.js';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import { given, Oracle } from './oracle.js';
 import { DIMENSIONS, randomRecords, randomVector } from './random-records.js';
-import { SharedBackend } from './shared-backend.js';
+import { SharedDatabases } from './shared-databases.js';
 
 const search = { search: { vector: [1, 0], threshold: 0 } };
 
 /** What is acknowledged is read at once and is there after a restart. */
-export function describeDurability(open: OpenBackend): void {
+export function describeDurability(open: OpenDatabases): void {
   describe('durability', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
 
     test('a write is seen by every read that begins after it', async () => {
       const database = await shared.create();
@@ -81,7 +81,7 @@ export function describeDurability(open: OpenBackend): void {
       const [kept, dropped] = [await shared.create({ embed: { columns: ['x'] } }), await shared.create()];
       await kept.upsert([{ data: { x: 'a violin' } }, { data: { x: 'a river' } }]);
       await kept.delete({ ids: [2] });
-      await shared.backend.dropDatabase(dropped.id);
+      await shared.databases.catalog.drop(dropped.id);
       const text = { search: { text: 'music', threshold: 0 } };
       const before = await kept.drain('search', text);
       await shared.opened.reopen();

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { FilterGroup } from '../../src/schema/index.js';
-import type { OpenBackend } from './open-backend.js';
-import { SharedBackend } from './shared-backend.js';
+import type { OpenDatabases } from './open-databases.js';
+import { SharedDatabases } from './shared-databases.js';
 import type { Operation, TestDatabase } from './test-database.js';
 
 const FILTER: FilterGroup = {
@@ -24,9 +24,9 @@ const REQUESTS: [Operation, object][] = [
 ];
 
 /** What `explain` contains: which rules held, and nothing about a forced filter. */
-export function describeExplain(open: OpenBackend): void {
+export function describeExplain(open: OpenDatabases): void {
   describe('explain', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
     let database: TestDatabase;
 
     beforeAll(async () => {

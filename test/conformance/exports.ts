@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
-import type { OpenBackend } from './open-backend.js';
-import { SharedBackend } from './shared-backend.js';
+import type { OpenDatabases } from './open-databases.js';
+import { SharedDatabases } from './shared-databases.js';
 import { chunksOf, TestDatabase } from './test-database.js';
 import { SEARCH } from './two-models.js';
 
@@ -57,9 +57,9 @@ function vectors(random: Random, dimensions: number): number[][] {
 const isEven = { rules: [{ column: 'even', operator: 'equals' as const, value: true }] };
 
 /** Exports of a database. */
-export function describeExports(open: OpenBackend): void {
+export function describeExports(open: OpenDatabases): void {
   describe('an export', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
 
     test('has all of every record in the order of the ids, and is taken back as it is', async () => {
       const random = new Random(31);
@@ -134,7 +134,7 @@ export function describeExports(open: OpenBackend): void {
         await database.upsert(thousand);
       }
       const before = await database.export();
-      const chunks = database.backend.exportLines(database.id, {})[Symbol.asyncIterator]();
+      const chunks = database.databases.exports.lines(database.id, {})[Symbol.asyncIterator]();
       let text = Buffer.from((await chunks.next()).value!).toString();
       await database.delete({ filter: { rules: [{ column: 'n', operator: 'less_than', value: 2_000 }] } });
       await database.upsert(records(new Random(34), 1_000));
@@ -168,7 +168,7 @@ export function describeExports(open: OpenBackend): void {
       for (let at = 0; at < 4; at++) await database.upsert(records(new Random(at), 1_000));
       const begin = async (signal?: AbortSignal) => {
         const options = signal && { signal };
-        const chunks = database.backend.exportLines(database.id, {}, options)[Symbol.asyncIterator]();
+        const chunks = database.databases.exports.lines(database.id, {}, options)[Symbol.asyncIterator]();
         await chunks.next();
         return chunks;
       };
@@ -181,9 +181,9 @@ export function describeExports(open: OpenBackend): void {
       await left.return?.();
       expect((await left.next()).done).toBe(true);
       const dropped = await begin();
-      await database.backend.dropDatabase(database.id);
+      await database.databases.catalog.drop(database.id);
       await expect(dropped.next()).rejects.toMatchObject({ code: 'database_not_found' });
-      await database.backend.createDatabase(database.id, { dimensions: 2 });
+      await database.databases.catalog.create(database.id, { dimensions: 2 });
       await expect(begin()).resolves.toBeDefined();
       await expect(new TestDatabase(shared.opened, 'none').export()).rejects.toMatchObject({
         code: 'database_not_found',
@@ -194,7 +194,7 @@ export function describeExports(open: OpenBackend): void {
       const database = await shared.create();
       await database.upsert(records(new Random(1), 10));
       const begin = async () => {
-        const chunks = database.backend.exportLines(database.id, {})[Symbol.asyncIterator]();
+        const chunks = database.databases.exports.lines(database.id, {})[Symbol.asyncIterator]();
         await chunks.next();
         return chunks;
       };
@@ -217,12 +217,12 @@ export function describeExports(open: OpenBackend): void {
     test('does not hold up a close, even if nobody reads it', async () => {
       const opened = await open();
       try {
-        await opened.backend.createDatabase('db', { dimensions: 2 });
+        await opened.databases.catalog.create('db', { dimensions: 2 });
         const database = new TestDatabase(opened, 'db');
         for (let at = 0; at < 4; at++) await database.upsert(records(new Random(at), 1_000));
-        const chunks = opened.backend.exportLines('db', {})[Symbol.asyncIterator]();
+        const chunks = opened.databases.exports.lines('db', {})[Symbol.asyncIterator]();
         await chunks.next();
-        await opened.backend.close();
+        await opened.databases.close();
         await expect(chunks.next()).rejects.toMatchObject({ code: 'not_ready' });
         await expect(database.export()).rejects.toMatchObject({ code: 'not_ready' });
       } finally {
@@ -242,9 +242,9 @@ export function describeExports(open: OpenBackend): void {
         undefined,
         ...Array.from({ length: 4 }, () => fingerprint),
       ]);
-      const before = (await database.backend.stats()).embedder!.inferences;
+      const before = (await database.databases.monitor.stats()).embedder!.inferences;
       expect((await copy.upsertLines(lines.join('\n'))).at(-1)).toMatchObject({ created: 5, failed: 0 });
-      expect((await database.backend.stats()).embedder!.inferences).toBe(before);
+      expect((await database.databases.monitor.stats()).embedder!.inferences).toBe(before);
       expect(await copy.export({ vectors: true })).toEqual(lines);
       expect(await copy.search(SEARCH)).toEqual(await database.search(SEARCH));
       // The text is the content: with its vector or without, the record is unchanged.

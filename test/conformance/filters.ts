@@ -4,10 +4,10 @@ import { satisfies } from '../../bench/data/predicate.js';
 import type { Data, FilterGroup, FilterRule, Operator } from '../../src/schema/index.js';
 import { RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import { given, Oracle } from './oracle.js';
 import { DIMENSIONS, randomFilter, randomRecords, randomVector } from './random-records.js';
-import { SharedBackend } from './shared-backend.js';
+import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
 /** What a column may hold: `undefined` is a missing column. */
@@ -65,9 +65,9 @@ interface Golden {
 const golden: Golden = JSON.parse(readFileSync(new URL('../golden/filter.json', import.meta.url), 'utf8'));
 
 /** The twelve operators, alone and in nested groups. */
-export function describeFilters(open: OpenBackend): void {
+export function describeFilters(open: OpenDatabases): void {
   describe('filters', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
 
     describe('one operator on a column of every type', () => {
       let database: TestDatabase;

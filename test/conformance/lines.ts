@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { LineProblem } from '../../src/schema/index.js';
-import type { OpenBackend } from './open-backend.js';
-import { SharedBackend } from './shared-backend.js';
+import type { OpenDatabases } from './open-databases.js';
+import { SharedDatabases } from './shared-databases.js';
 import { chunksOf } from './test-database.js';
 
 const UUID = '00000000-0000-4000-8000-000000000001';
 
 /** Upserts of NDJSON, which are committed while the stream is being sent. */
-export function describeLines(open: OpenBackend): void {
+export function describeLines(open: OpenDatabases): void {
   describe('a stream of lines', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
     const line = (id: number, more: object = {}) =>
       JSON.stringify({ id, data: { n: id }, vector: [1, id], ...more });
 
@@ -84,7 +84,7 @@ export function describeLines(open: OpenBackend): void {
         await paused;
         yield Buffer.from(line(3));
       }
-      const events = database.backend.upsertLines(database.id, chunks())[Symbol.asyncIterator]();
+      const events = database.databases.writer.upsertLines(database.id, chunks())[Symbol.asyncIterator]();
       const first = await events.next();
       expect(first.value).toMatchObject({ type: 'progress', lines: 2, committed: 2 });
       expect(await database.ids('search', { search: { vector: [1, 1] } })).toEqual([1, 2]);

@@ -1,15 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openBackend } from '../../src/backend/index.js';
+import { openDatabases } from '../../src/databases/index.js';
 import { describeContract } from './contract.js';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import { reopenable } from './reopenable.js';
 
 /** Opens the embedded engine in a temporary directory. */
-const open: OpenBackend = async (options = {}) => {
+const open: OpenDatabases = async (options = {}) => {
   const directory = await mkdtemp(path.join(tmpdir(), 'cosift-conformance-'));
-  const openDirectory = () => openBackend({ directory, embedWorkers: 1, ...options });
+  const openDirectory = () => openDatabases({ directory, embedWorkers: 1, ...options });
   return reopenable(openDirectory, () => rm(directory, { recursive: true, force: true }));
 };
 

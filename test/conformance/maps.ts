@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { checkMapRequest, type MapPoint, type Points } from '../../src/schema/index.js';
 import { checkServiceSchema } from '../../src/server/variants/schemas.js';
 import { FORMS } from '../helpers/forms.js';
-import type { OpenBackend } from './open-backend.js';
-import { SharedBackend } from './shared-backend.js';
+import type { OpenDatabases } from './open-databases.js';
+import { SharedDatabases } from './shared-databases.js';
 import { type Asking, pageOptions, parse, type TestDatabase } from './test-database.js';
 
 type Matches = Points;
@@ -11,15 +11,15 @@ type Matches = Points;
 const search = { vector: [1, 1, 1, 1], threshold: 0.2 };
 
 /** Matches as points on the plane of the two principal axes of their vectors. */
-export function describeMaps(open: OpenBackend): void {
+export function describeMaps(open: OpenDatabases): void {
   describe('a map', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
     let database: TestDatabase;
 
     const mapOf = async (request: object, asking: Asking = {}, of = database): Promise<Matches> => {
       const { form = 'integer' } = asking;
       const checked = FORMS[form].map(request);
-      const { body } = await of.backend.map(of.id, checked, pageOptions(asking));
+      const { body } = await of.databases.reader.map(of.id, checked, pageOptions(asking));
       const map = parse<Matches>(body);
       checkServiceSchema(FORMS[form].points, map);
       return map;

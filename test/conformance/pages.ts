@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/schema/index.js';
 import { RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import { given, type KnownRecord, Oracle, type OracleRequest } from './oracle.js';
 import {
   DIMENSIONS,
@@ -12,12 +12,12 @@ import {
   randomVector,
   START,
 } from './random-records.js';
-import { SharedBackend } from './shared-backend.js';
+import { SharedDatabases } from './shared-databases.js';
 import type { Operation, TestDatabase } from './test-database.js';
 
 const RECORDS = 240;
 
-async function filled(shared: SharedBackend, seed: number) {
+async function filled(shared: SharedDatabases, seed: number) {
   const random = new Random(seed);
   const database = await shared.create({ dimensions: DIMENSIONS });
   const records = randomRecords(random, RECORDS);
@@ -33,9 +33,9 @@ function randomRequest(random: Random): [Operation, OracleRequest] {
 }
 
 /** Cursor pagination: every match once, at any page size, whatever is written meanwhile. */
-export function describePages(open: OpenBackend): void {
+export function describePages(open: OpenDatabases): void {
   describe('pages', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
 
     test.each([11, 12])(
       'show each match once, at limits that change from page to page (seed %i)',
@@ -248,7 +248,7 @@ export function describePages(open: OpenBackend): void {
   });
 
   describe('pages with a limited number of bytes', () => {
-    const shared = SharedBackend.use(open, { limits: { ...LIMITS, page_bytes: 3_000 } });
+    const shared = SharedDatabases.use(open, { limits: { ...LIMITS, page_bytes: 3_000 } });
 
     test('have fewer records than the limit, at least one, and lose none', async () => {
       const database: TestDatabase = await shared.create();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { OpenBackend } from './open-backend.js';
-import { SharedBackend } from './shared-backend.js';
+import type { OpenDatabases } from './open-databases.js';
+import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
 const FILLER = 'The committee met on a Tuesday and discussed the budget. Nobody objected to the minutes. ';
@@ -17,9 +17,9 @@ interface Shown {
 }
 
 /** Records whose text is longer than the window of the model, so that they have several vectors. */
-export function describePassages(open: OpenBackend): void {
+export function describePassages(open: OpenDatabases): void {
   describe('long records', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
     const search = async (database: TestDatabase, text = QUESTION): Promise<Shown[]> => {
       const request = { search: { text, threshold: 0 }, passages: true };
       const results = (await database.drain('search', request)) as Shown[];
@@ -138,7 +138,7 @@ export function describePassages(open: OpenBackend): void {
         tooLong(2),
       ];
       const records = texts.map((text) => ({ data: { text } }));
-      const inferences = async () => (await database.backend.stats()).embedder?.inferences;
+      const inferences = async () => (await database.databases.monitor.stats()).embedder?.inferences;
       const before = await inferences();
       await expect(database.upsert(records)).rejects.toMatchObject({
         code: 'invalid_record',

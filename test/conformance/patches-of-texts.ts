@@ -1,15 +1,16 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import type { TestDatabase } from './test-database.js';
-import { backendWithTwoModels, scores } from './two-models.js';
+import { scores, withTwoModels } from './two-models.js';
 
 /** When a patch embeds the text of its record, and with which model. */
-export function describePatchesOfTexts(open: OpenBackend): void {
+export function describePatchesOfTexts(open: OpenDatabases): void {
   describe('patches of embedded texts', () => {
-    const shared = backendWithTwoModels(open);
+    const shared = withTwoModels(open);
 
-    const inferences = async ({ backend }: TestDatabase) => (await backend.stats()).embedder?.inferences ?? 0;
+    const inferences = async ({ databases }: TestDatabase) =>
+      (await databases.monitor.stats()).embedder?.inferences ?? 0;
 
     /** Expects the scores of a new database with the same records. */
     const expectFreshVectors = async (database: TestDatabase) => {
@@ -114,8 +115,9 @@ export function describePatchesOfTexts(open: OpenBackend): void {
         try {
           // The re-embedding of so few records may be done before a patch that begins with it.
           while (rounds <= ids.length) await otherWork();
-          await database.backend.startReembedding(database.id, model);
-          while ((await database.backend.reembedding(database.id)).state !== 'done') await otherWork();
+          await database.databases.reembeddings.start(database.id, model);
+          while ((await database.databases.reembeddings.find(database.id)).state !== 'done')
+            await otherWork();
         } finally {
           running = false;
           await Promise.all(patching);

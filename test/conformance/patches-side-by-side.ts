@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { isCode } from '../../src/errors.js';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import { uuidOf } from './random-records.js';
-import { SharedBackend } from './shared-backend.js';
+import { SharedDatabases } from './shared-databases.js';
 
 /** Patches at the same time as patches, upserts and deletions of the same record. */
-export function describePatchesSideBySide(open: OpenBackend): void {
+export function describePatchesSideBySide(open: OpenDatabases): void {
   describe('patches side by side', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
 
     test('of different columns all take effect, by either id', async () => {
       const database = await shared.create();

@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { type Data, LIMITS } from '../../src/schema/index.js';
 import { Random } from '../helpers/random.js';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import { contentOf, patched } from './patch-oracle.js';
 import { randomData, uuidOf } from './random-records.js';
 import { expectRefusal as refused } from './refusal.js';
-import { SharedBackend } from './shared-backend.js';
+import { SharedDatabases } from './shared-databases.js';
 
 const UUID = uuidOf(1);
 
 /** What a patch does to one record. */
-export function describePatches(open: OpenBackend): void {
+export function describePatches(open: OpenDatabases): void {
   describe('patches', () => {
-    const shared = SharedBackend.use(open);
-    const limited = SharedBackend.use(open, {
+    const shared = SharedDatabases.use(open);
+    const limited = SharedDatabases.use(open, {
       limits: { ...LIMITS, record_bytes: 200, database_columns: 3 },
     });
 
@@ -91,7 +91,7 @@ export function describePatches(open: OpenBackend): void {
         '"unicode":"\\u0000 \\ud83d\\ude00 nai\\u0308ve \\"\\\\/","a/b~c":"x","__proto__":"y","ключ":"z"';
       await database.upsert(`{"records":[{"id":1,"data":{"n":1,${others}},"vector":[1,0]}]}`);
       const text = async () =>
-        Buffer.from(await database.backend.record(database.id, '1', 'integer', {})).toString();
+        Buffer.from(await database.databases.reader.record(database.id, '1', 'integer', {})).toString();
       const dataOf = (record: string) => /"data":(\{.*\}),"timestamps"/.exec(record)?.[1];
       const before = dataOf(await text());
       expect(before).toContain('"n":1,');
@@ -193,7 +193,12 @@ export function describePatches(open: OpenBackend): void {
       await refused(database.patch(1, { a: 1 }), 'record_not_found');
       await refused(database.patch(UUID, { a: 1 }), 'record_not_found');
       expect(await database.count()).toBe(0);
-      const elsewhere = database.backend.patchRecord('no-such-database', '1', 'both', Buffer.from('{}'));
+      const elsewhere = database.databases.writer.patchRecord(
+        'no-such-database',
+        '1',
+        'both',
+        Buffer.from('{}'),
+      );
       await refused(elsewhere, 'database_not_found');
     });
 

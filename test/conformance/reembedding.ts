@@ -1,23 +1,23 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { checkSchema, type Reembedding } from '../../src/schema/index.js';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import type { TestDatabase } from './test-database.js';
-import { backendWithTwoModels, SEARCH, scores } from './two-models.js';
+import { SEARCH, scores, withTwoModels } from './two-models.js';
 
 const BUILT_IN = 'all-MiniLM-L6-v2';
 const SUBJECTS = ['a tower', 'a river', 'an engine', 'a comet', 'a falcon', 'a violin'];
 const record = (id: number) => ({ id, data: { text: `${SUBJECTS[id % 6]}, number ${id}` } });
 
 /** Vectors of another model for all records of a database. */
-export function describeReembedding(open: OpenBackend): void {
+export function describeReembedding(open: OpenDatabases): void {
   describe('re-embedding', () => {
-    const shared = backendWithTwoModels(open);
+    const shared = withTwoModels(open);
 
     /** Asks until the database has the model. */
-    const done = async ({ backend, id }: TestDatabase): Promise<Reembedding> => {
+    const done = async ({ databases, id }: TestDatabase): Promise<Reembedding> => {
       for (;;) {
-        const state = await backend.reembedding(id);
+        const state = await databases.reembeddings.find(id);
         checkSchema('Reembedding', state);
         expect(['running', 'switching', 'done']).toContain(state.state);
         if (state.state === 'done') return state;
@@ -36,7 +36,7 @@ export function describeReembedding(open: OpenBackend): void {
       expect(expected).not.toEqual(before);
       const [listed, feed] = [await database.drain('query', {}), await database.changes()];
 
-      const begun = await database.backend.startReembedding(database.id, 'other');
+      const begun = await database.databases.reembeddings.start(database.id, 'other');
       checkSchema('Reembedding', begun);
       expect(begun).toMatchObject({ model: 'other', from: BUILT_IN, records: 15 });
       expect(await done(database)).toMatchObject({ model: 'other', from: BUILT_IN, done: 15, records: 15 });
@@ -50,7 +50,9 @@ export function describeReembedding(open: OpenBackend): void {
       expect(description).not.toHaveProperty('reembedding');
       // A record that was not written since is unchanged, and the same call again changes nothing.
       expect(await database.put(record(1))).toBe('unchanged');
-      expect(await database.backend.startReembedding(database.id, 'other')).toMatchObject({ state: 'done' });
+      expect(await database.databases.reembeddings.start(database.id, 'other')).toMatchObject({
+        state: 'done',
+      });
       await shared.opened.reopen();
       expect(await scores(database)).toEqual(expected);
     });
@@ -72,7 +74,7 @@ export function describeReembedding(open: OpenBackend): void {
           ),
         );
       const [old, new_] = [await page(database), await page(fresh)];
-      await database.backend.startReembedding(database.id, 'other');
+      await database.databases.reembeddings.start(database.id, 'other');
       let running = true;
       const seen: string[] = [];
       const reading = (async () => {
@@ -109,17 +111,17 @@ export function describeReembedding(open: OpenBackend): void {
       const database = await shared.create({});
       await database.upsert(Array.from({ length: 80 }, (_, at) => record(at + 1)));
       const before = await scores(database);
-      const { backend, id } = database;
-      await backend.startReembedding(id, 'other');
-      await expect(backend.startReembedding(id, BUILT_IN)).rejects.toMatchObject({
+      const { databases, id } = database;
+      await databases.reembeddings.start(id, 'other');
+      await expect(databases.reembeddings.start(id, BUILT_IN)).rejects.toMatchObject({
         code: 'reembedding_running',
         status: 409,
       });
       expect(await database.describe()).toMatchObject({ model: BUILT_IN, reembedding: { model: 'other' } });
-      await backend.cancelReembedding(id);
+      await databases.reembeddings.cancel(id);
       const notFound = { code: 'reembedding_not_found', status: 404 };
-      await expect(backend.reembedding(id)).rejects.toMatchObject(notFound);
-      await expect(backend.cancelReembedding(id)).rejects.toMatchObject(notFound);
+      await expect(databases.reembeddings.find(id)).rejects.toMatchObject(notFound);
+      await expect(databases.reembeddings.cancel(id)).rejects.toMatchObject(notFound);
       expect(await database.describe()).toMatchObject({ model: BUILT_IN });
       expect(await scores(database)).toEqual(before);
     });
@@ -128,7 +130,7 @@ export function describeReembedding(open: OpenBackend): void {
       const [database, fresh] = [await shared.create({}), await shared.create({ model: 'other' })];
       const records = Array.from({ length: 40 }, (_, at) => record(at + 1));
       for (const target of [database, fresh]) await target.upsert(records);
-      const begun = await database.backend.startReembedding(database.id, 'other');
+      const begun = await database.databases.reembeddings.start(database.id, 'other');
       await shared.opened.reopen();
       expect(await done(database)).toMatchObject({ model: 'other', started_at: begun.started_at, done: 40 });
       expect(await scores(database)).toEqual(await scores(fresh));
@@ -142,7 +144,7 @@ export function describeReembedding(open: OpenBackend): void {
       const records = Array.from({ length: 12 }, (_, at) => record(at + 1));
       await database.upsert(records.map((record) => ({ ...record, vector: [1, record.id] })));
       await fresh.upsert(records);
-      expect(await database.backend.startReembedding(database.id, 'other')).toMatchObject({ from: null });
+      expect(await database.databases.reembeddings.start(database.id, 'other')).toMatchObject({ from: null });
       await done(database);
       expect(await database.describe()).toMatchObject({ model: 'other', dimensions: 384 });
       expect(await scores(database)).toEqual(await scores(fresh));
@@ -155,12 +157,14 @@ export function describeReembedding(open: OpenBackend): void {
 
     test('a model that is not there is refused', async () => {
       const database = await shared.create({});
-      await expect(database.backend.startReembedding(database.id, 'nobody-has-it')).rejects.toMatchObject({
-        code: 'invalid_request',
-        status: 400,
-        problems: [{ pointer: '/model' }],
-      });
-      await expect(database.backend.reembedding(database.id)).rejects.toMatchObject({
+      await expect(database.databases.reembeddings.start(database.id, 'nobody-has-it')).rejects.toMatchObject(
+        {
+          code: 'invalid_request',
+          status: 400,
+          problems: [{ pointer: '/model' }],
+        },
+      );
+      await expect(database.databases.reembeddings.find(database.id)).rejects.toMatchObject({
         code: 'reembedding_not_found',
       });
     });
@@ -168,13 +172,13 @@ export function describeReembedding(open: OpenBackend): void {
     test('ends with its database', async () => {
       const database = await shared.create({});
       await database.upsert(Array.from({ length: 30 }, (_, at) => record(at + 1)));
-      await database.backend.startReembedding(database.id, 'other');
-      await database.backend.dropDatabase(database.id);
-      await expect(database.backend.reembedding(database.id)).rejects.toMatchObject({
+      await database.databases.reembeddings.start(database.id, 'other');
+      await database.databases.catalog.drop(database.id);
+      await expect(database.databases.reembeddings.find(database.id)).rejects.toMatchObject({
         code: 'database_not_found',
       });
-      await database.backend.createDatabase(database.id, {});
-      await expect(database.backend.reembedding(database.id)).rejects.toMatchObject({
+      await database.databases.catalog.create(database.id, {});
+      await expect(database.databases.reembeddings.find(database.id)).rejects.toMatchObject({
         code: 'reembedding_not_found',
       });
     });

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ErrorCode, ProblemCode } from '../../src/errors.js';
 import { type FilterGroup, LIMITS } from '../../src/schema/index.js';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import { expectRefusal as refused } from './refusal.js';
-import { SharedBackend } from './shared-backend.js';
+import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
 interface Golden {
@@ -17,9 +17,9 @@ const goldenRecords: Golden[] = JSON.parse(
 );
 
 /** Records that are refused: the code, the status and the place of every kind of bad record. */
-export function describeRefusedRecords(open: OpenBackend): void {
+export function describeRefusedRecords(open: OpenDatabases): void {
   describe('a record is refused', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
     let database: TestDatabase;
     let texts: TestDatabase;
     beforeAll(async () => {
@@ -147,7 +147,7 @@ export function describeRefusedRecords(open: OpenBackend): void {
   });
 
   describe('the limits of the options', () => {
-    const shared = SharedBackend.use(open, {
+    const shared = SharedDatabases.use(open, {
       limits: { ...LIMITS, batch_records: 2, record_bytes: 300, database_columns: 3, filter_depth: 40 },
     });
 
@@ -183,7 +183,7 @@ export function describeRefusedRecords(open: OpenBackend): void {
       await database.put({ id: 1, data: { a: 1 }, vector: [1, 0] });
       let filter: FilterGroup = { condition: 'AND', rules: [{ column: 'a', operator: 'equals', value: 1 }] };
       for (let depth = 1; depth < 40; depth++) filter = { condition: 'OR', rules: [filter] };
-      const page = await database.backend.query(database.id, { filter }, { form: 'integer' });
+      const page = await database.databases.reader.query(database.id, { filter }, { form: 'integer' });
       expect(JSON.parse(Buffer.from(page.body).toString()).results).toHaveLength(1);
     });
   });

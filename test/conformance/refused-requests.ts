@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ErrorCode, ProblemCode } from '../../src/errors.js';
 import { LIMITS } from '../../src/schema/index.js';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import { expectRefusal as refused } from './refusal.js';
-import { SharedBackend } from './shared-backend.js';
+import { SharedDatabases } from './shared-databases.js';
 import type { Asking, TestDatabase } from './test-database.js';
 
 const golden: { refused: { filter: unknown; problems: { pointer: string }[] }[] } = JSON.parse(
@@ -15,9 +15,9 @@ const search = { vector: [1, 0] };
 const rule = { column: 'a', operator: 'equals', value: 1 };
 
 /** Requests that are refused: the code, the status and the place of every kind of bad input. */
-export function describeRefusedRequests(open: OpenBackend): void {
+export function describeRefusedRequests(open: OpenDatabases): void {
   describe('a request is refused', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
     let database: TestDatabase;
     let texts: TestDatabase;
     beforeAll(async () => {
@@ -256,10 +256,10 @@ export function describeRefusedRequests(open: OpenBackend): void {
     ])('the record %j is not found', (id) => refused(database.record(id), 'record_not_found'));
 
     test('what is in a database that is not there', async () => {
-      const { backend } = shared;
-      await refused(backend.describeDatabase('none'), 'database_not_found');
-      await refused(backend.dropDatabase('none'), 'database_not_found');
-      await refused(backend.record('none', '1', 'integer', {}), 'database_not_found');
+      const { databases } = shared;
+      await refused(databases.catalog.describe('none'), 'database_not_found');
+      await refused(databases.catalog.drop('none'), 'database_not_found');
+      await refused(databases.reader.record('none', '1', 'integer', {}), 'database_not_found');
     });
   });
 }

@@ -1,23 +1,22 @@
-import { EmbeddingBackend } from '../../src/backend/embedding-backend.js';
-import type { Backend } from '../../src/backend/index.js';
-import { Models } from '../../src/backend/models.js';
+import { Models } from '../../src/databases/models.js';
+import { DatabaseService } from '../../src/databases/service.js';
 import { LIMITS, type Limits } from '../../src/schema/index.js';
 import type { RecordStore } from '../../src/store/record-store.js';
-import type { OpenBackend, OpenedBackend } from './open-backend.js';
+import type { OpenDatabases, OpenedDatabases } from './open-databases.js';
 
-/** Opens a backend with `open`, and again for each `reopen`. `remove` removes what is left after the close. */
+/** Opens a service with `open`, and again for each `reopen`. `remove` removes what is left after the close. */
 export async function reopenable(
-  open: () => Promise<Backend>,
+  open: () => Promise<DatabaseService>,
   remove: () => Promise<void> = async () => undefined,
-): Promise<OpenedBackend> {
+): Promise<OpenedDatabases> {
   const opened = {
-    backend: await open(),
+    databases: await open(),
     async reopen() {
-      await opened.backend.close();
-      opened.backend = await open();
+      await opened.databases.close();
+      opened.databases = await open();
     },
     async close() {
-      await opened.backend.close();
+      await opened.databases.close();
       await remove();
     },
   };
@@ -30,15 +29,15 @@ interface Place {
   remove?(): Promise<void>;
 }
 
-/** Opens backends over stores that `makePlace` makes. */
+/** Opens services over stores that `makePlace` makes. */
 export const openOver =
-  (makePlace: () => Promise<Place>): OpenBackend =>
+  (makePlace: () => Promise<Place>): OpenDatabases =>
   async ({ limits = LIMITS, models = {} } = {}) => {
     const { open, remove } = await makePlace();
-    const openBackend = async () => {
-      const backend = new EmbeddingBackend(open(limits), new Models(models, 1), { limits, resume: true });
-      await backend.ready;
-      return backend;
+    const openDatabases = async () => {
+      const databases = new DatabaseService(open(limits), new Models(models, 1), { limits, resume: true });
+      await databases.ready;
+      return databases;
     };
-    return reopenable(openBackend, remove);
+    return reopenable(openDatabases, remove);
   };

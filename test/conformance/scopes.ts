@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { FilterGroup } from '../../src/schema/index.js';
 import { Random } from '../helpers/random.js';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import { given, Oracle } from './oracle.js';
 import { DIMENSIONS, randomFilter, randomRecords, randomVector } from './random-records.js';
-import { SharedBackend } from './shared-backend.js';
+import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
 const forcedFilter: FilterGroup = {
@@ -15,9 +15,9 @@ const search = { search: { vector: [1, 0], threshold: 0 } };
 const notFound = { code: 'record_not_found', status: 404 };
 
 /** The filter that a key forces: a record outside it does not exist for the key. */
-export function describeScopes(open: OpenBackend): void {
+export function describeScopes(open: OpenDatabases): void {
   describe('a forced filter', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
     let database: TestDatabase;
     const put = (id: number, team: string, note = '') =>
       database.put({ id, data: { team, note }, vector: [10, id] });

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { Random } from '../helpers/random.js';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import { relevanceScore } from './score.js';
-import { SharedBackend } from './shared-backend.js';
+import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
 /** Relevance scores of own vectors: the same bits on every store. */
-export function describeScores(open: OpenBackend): void {
+export function describeScores(open: OpenDatabases): void {
   describe('relevance scores', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
     const scores = async (database: TestDatabase, vector: number[], threshold = 0) =>
       (await database.drain('search', { search: { vector, threshold } })).map(
         ({ id, relevance_score }) => [id, relevance_score] as const,

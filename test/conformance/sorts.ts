@@ -1,17 +1,17 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { FORMS, RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import { given, Oracle, type OracleRequest } from './oracle.js';
 import { DIMENSIONS, randomFilter, randomRecords } from './random-records.js';
-import { SharedBackend } from './shared-backend.js';
+import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
 const COLUMNS = ['colour', 'size', 'open', 'mixed', '__proto__', 'rare', 'never given'];
 /** The order of the filter-only operation. */
-export function describeSorts(open: OpenBackend): void {
+export function describeSorts(open: OpenDatabases): void {
   describe('the order of a query', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
 
     describe('by a column of every type', () => {
       const VALUES = ['10', '9', '', 'Z', 'a', '\uffee', '😀', 10, 9, -1.5, 0.5, false, true, null];

@@ -1,5 +1,7 @@
 import { expect } from 'vitest';
-import type { ChangesRequest, ExportRequest, Scope } from '../../src/backend/backend.js';
+import type { ChangesRequest } from '../../src/databases/change-feed.js';
+import type { ExportRequest } from '../../src/databases/exports.js';
+import type { Scope } from '../../src/databases/scope.js';
 import {
   type BatchResult,
   type Changes,
@@ -15,7 +17,7 @@ import { checkServiceSchema } from '../../src/server/variants/schemas.js';
 import { formOfId } from '../../src/server/variants/variants.js';
 import type { RecordForm } from '../../src/store/record-store.js';
 import { FORMS } from '../helpers/forms.js';
-import type { OpenedBackend } from './open-backend.js';
+import type { OpenedDatabases } from './open-databases.js';
 
 /** One result of a page, in any form. */
 export interface Result {
@@ -54,20 +56,20 @@ export interface DrainOptions extends Asking {
 }
 
 /**
- * One database of the backend under test. Requests are checked by the schemas before the backend gets them, as the
+ * One database of the service under test. Requests are checked by the schemas before the service gets them, as the
  * routes do, and every response must match its schema.
  */
 export class TestDatabase {
-  readonly #opened: OpenedBackend;
+  readonly #opened: OpenedDatabases;
   readonly id: string;
 
-  constructor(opened: OpenedBackend, id: string) {
+  constructor(opened: OpenedDatabases, id: string) {
     this.#opened = opened;
     this.id = id;
   }
 
-  get backend() {
-    return this.#opened.backend;
+  get databases() {
+    return this.#opened.databases;
   }
 
   /** Upserts records that are given as values, or as the text of a batch. */
@@ -76,7 +78,9 @@ export class TestDatabase {
     options: { signal?: AbortSignal; vectors?: Float32Array } = {},
   ): Promise<BatchResult> {
     const body = typeof records === 'string' ? records : JSON.stringify({ records });
-    const result = parse<BatchResult>(await this.backend.upsertBatch(this.id, Buffer.from(body), options));
+    const result = parse<BatchResult>(
+      await this.databases.writer.upsertBatch(this.id, Buffer.from(body), options),
+    );
     checkSchema('BatchResult', result);
     return result;
   }
@@ -95,7 +99,7 @@ export class TestDatabase {
   ): Promise<LineEvent[]> {
     const source = typeof chunks === 'string' ? chunksOf([chunks]) : chunks;
     const events = [];
-    for await (const event of this.backend.upsertLines(this.id, source, options)) {
+    for await (const event of this.databases.writer.upsertLines(this.id, source, options)) {
       checkSchema('LineEvent', event);
       events.push(event);
     }
@@ -106,7 +110,7 @@ export class TestDatabase {
   async export(request: ExportRequest = {}, { forcedFilter, signal }: Asking = {}): Promise<string[]> {
     const options = { scope: scopeOf(forcedFilter), ...(signal && { signal }) };
     let text = '';
-    for await (const chunk of this.backend.exportLines(this.id, request, options)) {
+    for await (const chunk of this.databases.exports.lines(this.id, request, options)) {
       expect(chunk.at(-1), 'a chunk ends with a line').toBe(10);
       text += Buffer.from(chunk).toString('utf8');
     }
@@ -118,13 +122,13 @@ export class TestDatabase {
   async search(request: object, asking: Asking = {}): Promise<Page> {
     const { form = 'integer' } = asking;
     const checked = FORMS[form].search(request);
-    return this.#page(form, await this.backend.search(this.id, checked, pageOptions(asking)));
+    return this.#page(form, await this.databases.reader.search(this.id, checked, pageOptions(asking)));
   }
 
   async query(request: object = {}, asking: Asking = {}): Promise<Page> {
     const { form = 'integer' } = asking;
     const checked = FORMS[form].query(request);
-    return this.#page(form, await this.backend.query(this.id, checked, pageOptions(asking)));
+    return this.#page(form, await this.databases.reader.query(this.id, checked, pageOptions(asking)));
   }
 
   ask(operation: Operation, request: object, asking: Asking = {}): Promise<Page> {
@@ -163,7 +167,7 @@ export class TestDatabase {
     form: RecordForm = 'integer',
     forcedFilter?: FilterGroup,
   ): Promise<Result> {
-    const body = await this.backend.record(this.id, String(recordId), form, scopeOf(forcedFilter));
+    const body = await this.databases.reader.record(this.id, String(recordId), form, scopeOf(forcedFilter));
     const record = parse<Result>(body);
     checkServiceSchema(FORMS[form].record, record);
     return record;
@@ -178,7 +182,7 @@ export class TestDatabase {
     const body = typeof changes === 'string' ? changes : JSON.stringify({ data: changes });
     const form = formOfId(recordId);
     const id = String(recordId);
-    const response = await this.backend.patchRecord(this.id, id, form, Buffer.from(body), options);
+    const response = await this.databases.writer.patchRecord(this.id, id, form, Buffer.from(body), options);
     const record = parse<Result>(response);
     checkServiceSchema(FORMS[form].record, record);
     return record;
@@ -187,14 +191,18 @@ export class TestDatabase {
   /** Deletes records; returns how many there were. */
   async delete(request: object, { forcedFilter, signal }: Asking = {}): Promise<number> {
     const options = { scope: scopeOf(forcedFilter), ...(signal && { signal }) };
-    const { deleted } = await this.backend.deleteRecords(this.id, checkDeleteRequest(request), options);
+    const { deleted } = await this.databases.writer.deleteRecords(
+      this.id,
+      checkDeleteRequest(request),
+      options,
+    );
     return deleted;
   }
 
   async changes(request: Partial<ChangesRequest> = {}, asking: Asking = {}): Promise<Changes> {
     const { forcedFilter, signal } = asking;
     const feed = parse<Changes>(
-      await this.backend.changes(
+      await this.databases.feed.read(
         this.id,
         { after: 0, limit: 100, waitMs: 0, ...request },
         { scope: scopeOf(forcedFilter), ...(signal && { signal }) },
@@ -222,7 +230,7 @@ export class TestDatabase {
   }
 
   async describe(): Promise<DatabaseDescription> {
-    const description = await this.backend.describeDatabase(this.id);
+    const description = await this.databases.catalog.describe(this.id);
     checkSchema('DatabaseDescription', description);
     return description;
   }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { OpenBackend } from './open-backend.js';
-import { SharedBackend } from './shared-backend.js';
+import type { OpenDatabases } from './open-databases.js';
+import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
 const FACTS = [
@@ -12,9 +12,9 @@ const FACTS = [
 ];
 
 /** Searches by text in databases with the built-in model. */
-export function describeTexts(open: OpenBackend): void {
+export function describeTexts(open: OpenDatabases): void {
   describe('searches by text', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
 
     test('find by meaning, most relevant first', async () => {
       const database = await shared.create({});
@@ -141,7 +141,7 @@ export function describeTexts(open: OpenBackend): void {
   });
 
   describe('records without text', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
     const WITHOUT = [
       {},
       { text: null },

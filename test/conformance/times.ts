@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
-import type { OpenBackend } from './open-backend.js';
+import type { OpenDatabases } from './open-databases.js';
 import { given, iso, Oracle } from './oracle.js';
 import { DIMENSIONS, randomRecords, randomVector, START } from './random-records.js';
-import { SharedBackend } from './shared-backend.js';
+import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
 const MINUTE = 60_000;
@@ -12,9 +12,9 @@ const MINUTE = 60_000;
 const RECORD = { data: {}, vector: [1, 0] };
 
 /** The three times of a record, and time ranges over the last of them. */
-export function describeTimes(open: OpenBackend): void {
+export function describeTimes(open: OpenDatabases): void {
   describe('times', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
 
     describe('a time range', () => {
       /** The time of the last sync of each record; the other times are far from it. */

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import type { OpenBackend } from './open-backend.js';
-import { SharedBackend } from './shared-backend.js';
+import type { OpenDatabases } from './open-databases.js';
+import { SharedDatabases } from './shared-databases.js';
 
 const UUIDS = [1, 2, 3].map((at) => `00000000-0000-4000-8000-00000000000${at}`) as [string, string, string];
 const VERSION_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** What an upsert does to records and their identities. */
-export function describeUpserts(open: OpenBackend): void {
+export function describeUpserts(open: OpenDatabases): void {
   describe('upserts', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
 
     test('a batch tells what happened to each record, and the same again changes nothing', async () => {
       const database = await shared.create();

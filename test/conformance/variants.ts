@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { RecordForm } from '../../src/store/record-store.js';
-import type { OpenBackend } from './open-backend.js';
-import { SharedBackend } from './shared-backend.js';
+import type { OpenDatabases } from './open-databases.js';
+import { SharedDatabases } from './shared-databases.js';
 import type { Operation, TestDatabase } from './test-database.js';
 
 const UUIDS = [
@@ -25,9 +25,9 @@ const REQUESTS: [Operation, object][] = [
 ];
 
 /** The differences between the two variants of the interface. */
-export function describeVariants(open: OpenBackend): void {
+export function describeVariants(open: OpenDatabases): void {
   describe('variants', () => {
-    const shared = SharedBackend.use(open);
+    const shared = SharedDatabases.use(open);
     let tied: TestDatabase;
 
     beforeAll(async () => {

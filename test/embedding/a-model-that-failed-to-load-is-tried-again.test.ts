@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test, vi } from 'vitest';
-import { openBackend } from '../../src/backend/index.js';
+import { openDatabases } from '../../src/databases/index.js';
 import { createEmbedder } from '../../src/embedding/index.js';
 import { firstTokenModel } from '../helpers/model-variant.js';
 
@@ -25,9 +25,9 @@ test('by a later call, and not by each', async () => {
   const late = firstTokenModel(path.join(root, 'late'));
   const graph = path.join(late, 'onnx/model_quantized.onnx');
   renameSync(graph, `${graph}.away`);
-  const backend = await openBackend({ directory: path.join(root, 'data'), models: { late } });
+  const databases = await openDatabases({ directory: path.join(root, 'data'), models: { late } });
   try {
-    const create = () => backend.createDatabase('db', { model: 'late' });
+    const create = () => databases.catalog.create('db', { model: 'late' });
     // Another attempt is made after a second.
     const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
     const burst = await Promise.allSettled(Array.from({ length: 20 }, create));
@@ -40,7 +40,7 @@ test('by a later call, and not by each', async () => {
     const { database } = await untilDone(create);
     expect(database.model).toBe('late');
   } finally {
-    await backend.close();
+    await databases.close();
   }
 }, 60_000);
 

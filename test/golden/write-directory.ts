@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Database } from '../../src/api/index.js';
-import { type Backend, openBackend } from '../../src/backend/index.js';
+import { type DatabaseService, openDatabases } from '../../src/databases/index.js';
 import { Cosift } from '../../src/library/cosift.js';
 import type { QueryRequest, SearchRequest } from '../../src/schema/index.js';
 
@@ -59,21 +59,21 @@ async function pagesOf(read: (cursor: string | undefined) => Promise<Page>): Pro
   return pages;
 }
 
-async function answersOf(backend: Backend, database: Database) {
+async function answersOf(databases: DatabaseService, database: Database) {
   const options = { form: 'uuid' } as const;
   const parsed = ({ body }: { body: Uint8Array }): Page => JSON.parse(Buffer.from(body).toString());
   const answers = [];
   for (const request of SEARCHES) {
     const pages = await pagesOf(async (cursor) => {
       const pagination = { ...request.pagination, ...(cursor !== undefined && { cursor }) };
-      return parsed(await backend.search(database.id, { ...request, pagination }, options));
+      return parsed(await databases.reader.search(database.id, { ...request, pagination }, options));
     });
     answers.push({ call: 'search', request, pages });
   }
   for (const request of QUERIES) {
     const pages = await pagesOf(async (cursor) => {
       const pagination = { ...request.pagination, ...(cursor !== undefined && { cursor }) };
-      return parsed(await backend.query(database.id, { ...request, pagination }, options));
+      return parsed(await databases.reader.query(database.id, { ...request, pagination }, options));
     });
     answers.push({ call: 'query', request, pages });
   }
@@ -96,12 +96,12 @@ async function fillTexts(cosift: Cosift): Promise<Database> {
 const directory = await mkdtemp(path.join(tmpdir(), 'cosift-golden-'));
 const copied = await mkdtemp(path.join(tmpdir(), 'cosift-golden-'));
 const recorded: Record<string, unknown> = {};
-const backend = await openBackend({ directory, threads: 1 });
-const cosift = new Cosift(backend);
+const databases = await openDatabases({ directory, threads: 1 });
+const cosift = new Cosift(databases);
 for (const id of ['closed', 'killed']) {
   const database = await cosift.createDatabase(id, { dimensions: 8 });
   await fill(database);
-  recorded[id] = await answersOf(backend, database);
+  recorded[id] = await answersOf(databases, database);
 }
 const texts = await fillTexts(cosift);
 recorded.texts = { records: (await texts.describe()).records, answers: [], changes: await texts.changes({ limit: 1000 }) };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Cosift, type Database, open } from 'cosift';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openBackend } from '../../src/backend/index.js';
+import { openDatabases } from '../../src/databases/index.js';
 
 let directory: string;
 beforeEach(() => {
@@ -122,8 +122,8 @@ test('iterators end at the next page, and an asynchronous source is read no furt
 });
 
 test('lines that were read are committed, and a stream that has ended gets all its events', async () => {
-  const backend = await openBackend({ directory });
-  await backend.createDatabase('lines', { embed: { columns: ['text'] } });
+  const databases = await openDatabases({ directory });
+  await databases.catalog.create('lines', { embed: { columns: ['text'] } });
   const lines = (first: number, count: number) =>
     Buffer.from(
       Array.from(
@@ -146,7 +146,7 @@ test('lines that were read are committed, and a stream that has ended gets all i
   const drain = async (chunks: AsyncIterable<Uint8Array>) => {
     const events = [];
     try {
-      for await (const event of backend.upsertLines('lines', chunks)) events.push(event);
+      for await (const event of databases.writer.upsertLines('lines', chunks)) events.push(event);
     } catch (error) {
       events.push(error);
     }
@@ -155,12 +155,12 @@ test('lines that were read are committed, and a stream that has ended gets all i
   const first = drain(paused());
   // The lines of a stream that pauses are taken after a moment; they are part of what was begun from then on.
   let taken = 0;
-  while (taken < 20) taken = (await backend.describeDatabase('lines')).records;
+  while (taken < 20) taken = (await databases.catalog.describe('lines')).records;
   const second = drain(ended());
   await hasEnded;
-  // The backend hears of the end in microtasks.
+  // The databases hears of the end in microtasks.
   await new Promise(setImmediate);
-  await backend.close();
+  await databases.close();
   expect((await first).at(-1)).toMatchObject({ code: 'not_ready' });
   expect(await first).toContainEqual({ type: 'progress', lines: 20, committed: 20 });
   expect((await second).at(-1)).toMatchObject({ type: 'summary', lines: 30, created: 30 });

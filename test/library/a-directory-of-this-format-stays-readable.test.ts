@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { type Backend, openBackend } from '../../src/backend/index.js';
+import { type DatabaseService, openDatabases } from '../../src/databases/index.js';
 import { Cosift } from '../../src/library/cosift.js';
 import type { Changes, QueryRequest, SearchRequest } from '../../src/schema/index.js';
 import { testDirectory } from '../helpers/archives.js';
@@ -30,7 +30,11 @@ async function unpack(directory: string): Promise<[string, Recorded][]> {
 }
 
 /** Asks for every page again, with the cursors that were recorded. */
-async function pagesOf(backend: Backend, id: string, { call, request, pages }: Recorded['answers'][number]) {
+async function pagesOf(
+  databases: DatabaseService,
+  id: string,
+  { call, request, pages }: Recorded['answers'][number],
+) {
   const options = { form: 'uuid' } as const;
   const again = [];
   for (const at of pages.keys()) {
@@ -38,8 +42,8 @@ async function pagesOf(backend: Backend, id: string, { call, request, pages }: R
     const pagination = { ...request.pagination, ...(cursor == null ? {} : { cursor }) };
     const { body } =
       call === 'search'
-        ? await backend.search(id, { ...request, pagination }, options)
-        : await backend.query(id, { ...request, pagination }, options);
+        ? await databases.reader.search(id, { ...request, pagination }, options)
+        : await databases.reader.query(id, { ...request, pagination }, options);
     again.push(JSON.parse(Buffer.from(body).toString()));
   }
   return again;
@@ -47,18 +51,18 @@ async function pagesOf(backend: Backend, id: string, { call, request, pages }: R
 
 test('its pages, scores, cursors and changes are the same', async () => {
   const directory = await testDirectory();
-  const databases = await unpack(directory);
-  expect(databases.map(([id]) => id)).toEqual(['closed', 'killed', 'texts']);
+  const unpacked = await unpack(directory);
+  expect(unpacked.map(([id]) => id)).toEqual(['closed', 'killed', 'texts']);
   for (let opened = 0; opened < 2; opened++) {
-    const backend = await openBackend({ directory, threads: 1 });
-    await using cosift = new Cosift(backend);
-    for (const [id, { records, answers, changes }] of databases) {
+    const databases = await openDatabases({ directory, threads: 1 });
+    await using cosift = new Cosift(databases);
+    for (const [id, { records, answers, changes }] of unpacked) {
       expect((await cosift.database(id).describe()).records).toBe(records);
-      for (const answer of answers) expect(await pagesOf(backend, id, answer)).toEqual(answer.pages);
+      for (const answer of answers) expect(await pagesOf(databases, id, answer)).toEqual(answer.pages);
       expect(await cosift.database(id).changes({ limit: 1000 })).toEqual(changes);
     }
   }
-  await using cosift = new Cosift(await openBackend({ directory, threads: 1 }));
+  await using cosift = new Cosift(await openDatabases({ directory, threads: 1 }));
   const texts = cosift.database('texts');
   expect(await texts.describe()).toMatchObject({ records: 4, without_text: 1 });
   const { results } = await texts.search('the violin was made in Cremona', { threshold: 0, passages: true });

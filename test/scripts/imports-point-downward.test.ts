@@ -74,17 +74,17 @@ test('a folder that has no place in the order is reported', () => {
 test('only the local store imports the binding', () => {
   const { faults } = check({
     'src/store/local/binding.ts': "import '../../../native/index.cjs';",
-    'src/backend/a.ts': "import '../../native/index.cjs';",
+    'src/databases/a.ts': "import '../../native/index.cjs';",
   });
   expect(faults).toHaveLength(1);
-  expect(faults[0]).toMatch(/^src\/backend\/a\.ts:1: imports native\/index\.cjs; only src\/store\/local/);
+  expect(faults[0]).toMatch(/^src\/databases\/a\.ts:1: imports native\/index\.cjs; only src\/store\/local/);
 });
 
 test('the client imports neither the engine nor what leads to it', () => {
-  const { faults } = check({ 'src/client/a.ts': "import '../backend/b.js';", 'src/backend/b.ts': '' });
+  const { faults } = check({ 'src/client/a.ts': "import '../databases/b.js';", 'src/databases/b.ts': '' });
   expect(faults).toHaveLength(1);
   expect(faults[0]).toMatch(
-    /^src\/client\/a\.ts:1: imports src\/backend\/b\.ts; src\/client may import only /,
+    /^src\/client\/a\.ts:1: imports src\/databases\/b\.ts; src\/client may import only /,
   );
 });
 

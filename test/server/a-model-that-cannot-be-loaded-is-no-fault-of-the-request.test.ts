@@ -18,7 +18,7 @@ test('what needs it gets 503 without a path of the service, everything else is s
     {},
   );
   const begin = async () => {
-    const { url, admin, backend, close } = await start(config, { print: () => undefined });
+    const { url, admin, databases, close } = await start(config, { print: () => undefined });
     const call = async (method: string, target: string, payload: object) => {
       const response = await fetch(`${url}/v1/databases/db${target}`, {
         method,
@@ -27,7 +27,7 @@ test('what needs it gets 503 without a path of the service, everything else is s
       });
       return { status: response.status, text: await response.text() };
     };
-    return { call, backend, close };
+    return { call, databases, close };
   };
   const search = { search: { text: 'a tower' } };
   const record = (text: string) => ({ records: [{ id: 1, data: { text } }] });
@@ -55,7 +55,9 @@ test('what needs it gets 503 without a path of the service, everything else is s
   // A patch that keeps the text needs no model.
   expect((await second.call('PATCH', '/records/1', { data: { n: 1 } })).status).toBe(200);
   // Who works on the directory reads the cause.
-  const error = await second.backend.search('db', search, { form: 'integer' }).catch((thrown) => thrown);
+  const error = await second.databases.reader
+    .search('db', search, { form: 'integer' })
+    .catch((thrown) => thrown);
   expect(error).toBeInstanceOf(CosiftError);
   expect(toText(error)).toContain(mine);
   await second.close();

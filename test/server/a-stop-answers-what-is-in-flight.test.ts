@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { openBackend } from '../../src/backend/index.js';
+import { openDatabases } from '../../src/databases/index.js';
 import { fan, JSON_TYPE, Service } from './service.js';
 
 test('writes with their embeddings, searches and waits, and every record is there afterwards', async () => {
@@ -37,9 +37,9 @@ test('writes with their embeddings, searches and waits, and every record is ther
     fetch(`${service.url}/v1/databases`, { headers: { ...JSON_TYPE, 'x-api-key': service.adminKey } }),
   ).rejects.toThrow();
 
-  const backend = await openBackend({ directory });
-  expect((await backend.describeDatabase('facts')).records).toBe(80);
-  await backend.close();
+  const databases = await openDatabases({ directory });
+  expect((await databases.catalog.describe('facts')).records).toBe(80);
+  await databases.close();
   await service.stop();
 });
 

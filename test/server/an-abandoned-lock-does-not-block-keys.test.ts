@@ -4,9 +4,9 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
-import { DataLock } from '../../src/backend/data-lock.js';
 import { ADMIN } from '../../src/server/keys/caller.js';
 import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
+import { DataLock } from '../../src/store/local/data-lock.js';
 
 const directories: string[] = [];
 afterEach(async () => {
@@ -28,7 +28,7 @@ const issue = async (directory: string) => {
 test('one of a process that was killed while it held it, with its temporary file', async () => {
   const { directory, lock } = await begin();
   const program = `
-    import { DataLock } from ${JSON.stringify(path.resolve('dist/backend/data-lock.js'))};
+    import { DataLock } from ${JSON.stringify(path.resolve('dist/store/local/data-lock.js'))};
     globalThis.lock = DataLock.take(${JSON.stringify(lock)});
     console.log('held');
     setInterval(() => {}, 1000);`;

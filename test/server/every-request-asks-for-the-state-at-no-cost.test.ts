@@ -11,16 +11,16 @@ test('a request does not look at every database to learn whether the service is 
   services.push(service);
   await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });
   await service.call('POST', '/v1/databases/fan/records', { records: fan(20) });
-  const { backend } = service.running;
+  const { monitor } = service.running.databases;
   // The walk over all blocks of all databases.
   let walks = 0;
-  const databases = backend.databases.bind(backend);
-  backend.databases = () => {
+  const states = monitor.states.bind(monitor);
+  monitor.states = () => {
     walks += 1;
-    return databases();
+    return states();
   };
-  const stats = backend.stats.bind(backend);
-  backend.stats = () => {
+  const stats = monitor.stats.bind(monitor);
+  monitor.stats = () => {
     walks += 1;
     return stats();
   };

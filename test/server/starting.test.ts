@@ -6,8 +6,8 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { freePort } from '../../scripts/postgres/free-port.js';
-import { beginBackend, openBackend } from '../../src/backend/index.js';
 import { ConfigError, resolveConfig } from '../../src/config/index.js';
+import { beginDatabases, openDatabases } from '../../src/databases/index.js';
 import { checkSchema, LIMITS } from '../../src/schema/index.js';
 import { type Running, type StartOptions, start } from '../../src/server/main.js';
 import { LocalStore } from '../../src/store/local/index.js';
@@ -46,7 +46,7 @@ test('until a service is ready, it reports its state and refuses everything else
   let asked = false;
   const { url } = await startOn(directory, 0, {
     print: (line) => printed.push(line),
-    async beforeServing(_backend, url) {
+    async beforeServing(_databases, url) {
       expect((await fetch(`${url}/livez`)).status).toBe(200);
       const state = await fetch(`${url}/readyz`);
       expect([state.status, state.headers.get('retry-after')]).toEqual([503, '1']);
@@ -110,18 +110,21 @@ test('while databases are being read, the state says how far it is', async () =>
   } finally {
     await writeFile(pipe, 'not a snapshot', { flag: 'r+' });
   }
-  const { backend } = await started;
-  expect((await backend.describeDatabase('second')).records).toBe(20);
+  const { databases } = await started;
+  expect((await databases.catalog.describe('second')).records).toBe(20);
   expect(await state()).toEqual({ status: 'ok' });
 });
 
 test('a close in the middle of loading ends it', async () => {
   const { directory } = await stopped('fan');
-  const backend = await beginBackend({ directory });
-  expect(await backend.readiness()).toMatchObject({ ready: false, reasons: ['databases are being loaded'] });
-  await backend.close();
-  const again = await openBackend({ directory });
-  expect((await again.describeDatabase('fan')).records).toBe(20);
+  const databases = await beginDatabases({ directory });
+  expect(await databases.readiness()).toMatchObject({
+    ready: false,
+    reasons: ['databases are being loaded'],
+  });
+  await databases.close();
+  const again = await openDatabases({ directory });
+  expect((await again.catalog.describe('fan')).records).toBe(20);
   await again.close();
 });
 

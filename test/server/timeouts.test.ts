@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { type Backend, openBackend } from '../../src/backend/index.js';
+import { type DatabaseService, openDatabases } from '../../src/databases/index.js';
 import { buildApp } from '../../src/server/app.js';
 import { TIMEOUTS } from '../../src/server/http/timeouts.js';
 import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
@@ -52,32 +52,37 @@ test('a body that does not arrive is not waited for', async () => {
 
 test('a call that takes too long is given up, and counts as in flight until it is done', async () => {
   const directory = await mkdtemp(path.join(tmpdir(), 'cosift-timeouts-'));
-  const local = await openBackend({ directory });
+  const local = await openDatabases({ directory });
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  // A real backend whose results come late.
+  // A real service, of which the results of some parts come late.
   const late = new Proxy(local, {
     get(target, name) {
       const member = Reflect.get(target, name) as unknown;
-      if (typeof member !== 'function') return member;
-      const method = member.bind(target) as (...args: unknown[]) => unknown;
-      if (!LATE.includes(name as keyof Backend)) return method;
-      return async (...args: unknown[]) => {
-        const result = await method(...args);
-        await held;
-        return result;
-      };
+      if (typeof member === 'function') return member.bind(target);
+      return LATE.includes(name as keyof DatabaseService) ? comingLate(member as object) : member;
     },
   });
+  const comingLate = (part: object) =>
+    new Proxy(part, {
+      get(target, name) {
+        const method = Reflect.get(target, name) as (...args: unknown[]) => unknown;
+        return async (...args: unknown[]) => {
+          const result = await method.apply(target, args);
+          await held;
+          return result;
+        };
+      },
+    });
   const keys = new FileKeyStore(directory, 'admin');
   const webhooks = new Webhooks(await FileWebhookStore.open(directory), local);
-  await local.createDatabase('some', { dimensions: 2 });
+  await local.catalog.create('some', { dimensions: 2 });
   const records = [{ id: 1, data: {}, vector: [1, 0] }];
-  await local.upsertBatch('some', Buffer.from(JSON.stringify({ records })));
+  await local.writer.upsertBatch('some', Buffer.from(JSON.stringify({ records })));
   const app = buildApp({
-    backend: late,
+    databases: late,
     keys,
     webhooks,
     timeouts: { ...TIMEOUTS, responseMs: 200, writeMs: 200 },
@@ -123,12 +128,4 @@ test('a call that takes too long is given up, and counts as in flight until it i
   }
 });
 
-const LATE: readonly (keyof Backend)[] = [
-  'listDatabases',
-  'databaseJson',
-  'describeDatabase',
-  'record',
-  'changes',
-  'createDatabase',
-  'dropDatabase',
-];
+const LATE: readonly (keyof DatabaseService)[] = ['catalog', 'reader', 'feed'];

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import type { Backend } from '../../src/backend/index.js';
 import { AddressPolicy, resolveConfig } from '../../src/config/index.js';
+import type { DatabaseService } from '../../src/databases/index.js';
 import { CosiftError } from '../../src/errors.js';
 import { start } from '../../src/server/main.js';
 import { Webhook } from '../../src/server/webhooks/webhook.js';
@@ -95,14 +95,14 @@ test('writes do not wait for a receiver that takes nothing', async () => {
 
 test('a failure to read the change feed is not a failed delivery', async () => {
   let reads = 0;
-  const backend = {
+  const databases = {
     changes: async () => {
       reads += 1;
       throw new CosiftError('not_ready', 'the database is being loaded');
     },
-  } as unknown as Backend;
+  } as unknown as DatabaseService;
   const delivery = {
-    backend,
+    databases,
     times: deliveryTimes,
     policy: new AddressPolicy(),
     isAllowed: async () => true,

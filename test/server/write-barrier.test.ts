@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
-import { RecordWriter, type RecordWriterDependencies } from '../../src/backend/record-writer.js';
-import { WriteBarrier, WriteBarriers } from '../../src/backend/write-barrier.js';
+import { CallTracker } from '../../src/async/call-tracker.js';
+import type { ChangeFeed } from '../../src/databases/change-feed.js';
+import type { Dependencies } from '../../src/databases/dependencies.js';
+import { RecordWriter } from '../../src/databases/record-writer.js';
+import { WriteBarrier, WriteBarriers } from '../../src/databases/write-barrier.js';
 
 /** A write that ends when `end` is called. */
 function write(barrier: WriteBarrier, log: string[], name: string) {
@@ -128,7 +131,9 @@ test('a deletion that is aborted while the barrier is closed rejects at once and
   };
   const infos = { get: async () => undefined };
   const feed = { notify: () => undefined };
-  const writer = new RecordWriter({ store, infos, barriers, feed } as unknown as RecordWriterDependencies);
+  const calls = new CallTracker('the store');
+  const dependencies = { store, infos, barriers, calls } as unknown as Dependencies;
+  const writer = new RecordWriter(dependencies, feed as unknown as ChangeFeed);
   const stop = new AbortController();
   const deletion = writer.deleteRecords('db', { ids: [1] }, { signal: stop.signal });
   stop.abort(new Error('the caller went away'));

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
-import { EmbeddingBackend } from '../../src/backend/embedding-backend.js';
-import { Models } from '../../src/backend/models.js';
+import { Models } from '../../src/databases/models.js';
+import { DatabaseService } from '../../src/databases/service.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 
@@ -19,32 +19,32 @@ test.skipIf(NO_SERVER !== undefined)(
     const url = await server.createDatabase();
     const database = new NodePostgres({ url, maxConnections: CONNECTIONS });
     const store = new PostgresStore(database, LIMITS, { connections: CONNECTIONS });
-    const backend = new EmbeddingBackend(store, new Models({}, 1), { limits: LIMITS, resume: true });
+    const databases = new DatabaseService(store, new Models({}, 1), { limits: LIMITS, resume: true });
     const other = new pg.Client({ connectionString: url });
     try {
-      await backend.ready;
+      await databases.ready;
       await other.connect();
       for (const id of ['slow', 'fast']) {
-        await backend.createDatabase(id, { dimensions: 2 });
-        await backend.upsertBatch(id, BODY);
+        await databases.catalog.create(id, { dimensions: 2 });
+        await databases.writer.upsertBatch(id, BODY);
       }
       const search = (id: string, caller: string) =>
-        backend.search(
+        databases.reader.search(
           id,
           { search: { vector: [1, 0], threshold: 0 } },
           { form: 'integer', scope: { caller } },
         );
       const query = (id: string, caller: string) =>
-        backend.query(id, {}, { form: 'integer', scope: { caller } });
+        databases.reader.query(id, {}, { form: 'integer', scope: { caller } });
       // Every search of the database waits for this lock.
       const tables = await other.query<{ name: string }>(
         "SELECT tablename AS name FROM pg_tables WHERE tablename LIKE 'records\\_%' ORDER BY 1 LIMIT 1",
       );
       await other.query(`BEGIN; LOCK TABLE cosift.${tables.rows[0]?.name} IN ACCESS EXCLUSIVE MODE`);
-      const write = (id: string, caller: string) => backend.upsertBatch(id, BODY, { caller });
-      const read = (id: string, caller: string) => backend.record(id, '1', 'integer', { caller });
+      const write = (id: string, caller: string) => databases.writer.upsertBatch(id, BODY, { caller });
+      const read = (id: string, caller: string) => databases.reader.record(id, '1', 'integer', { caller });
       const exportAll = async (id: string, caller: string) => {
-        for await (const _ of backend.exportLines(id, {}, { scope: { caller } }));
+        for await (const _ of databases.exports.lines(id, {}, { scope: { caller } }));
       };
       const calls = [search, query, write, read, exportAll];
       const slow = Array.from({ length: 40 }, (_, i) => calls[i % calls.length]?.('slow', 'a'));
@@ -53,7 +53,7 @@ test.skipIf(NO_SERVER !== undefined)(
       expect(await Promise.all(slow)).toHaveLength(40);
     } finally {
       await other.end();
-      await backend.close();
+      await databases.close();
       await server.stop();
     }
   },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
-import { EmbeddingBackend } from '../../src/backend/embedding-backend.js';
-import { Models } from '../../src/backend/models.js';
+import { Models } from '../../src/databases/models.js';
+import { DatabaseService } from '../../src/databases/service.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { TestDatabase } from '../conformance/test-database.js';
@@ -11,7 +11,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a replica${NO_SERVER ? ` (${NO_SERVER}
   let primary: PostgresServer;
   let replica: PostgresServer;
   let name: string;
-  let backend: EmbeddingBackend;
+  let databases: DatabaseService;
   let database: TestDatabase;
   /** The statements about records that each server got. */
   const statements: Record<'primary' | 'replica', string[]> = { primary: [], replica: [] };
@@ -50,15 +50,15 @@ describe.skipIf(NO_SERVER !== undefined)(`a replica${NO_SERVER ? ` (${NO_SERVER}
     const store = new PostgresStore(recorded('primary', url), LIMITS, {
       replica: recorded('replica', replica.urlOf(name)),
     });
-    backend = new EmbeddingBackend(store, new Models({}, 1), { limits: LIMITS, resume: true });
-    await backend.ready;
-    await backend.createDatabase('db', { dimensions: 2 });
+    databases = new DatabaseService(store, new Models({}, 1), { limits: LIMITS, resume: true });
+    await databases.ready;
+    await databases.catalog.create('db', { dimensions: 2 });
     const noReopen = async () => undefined;
-    database = new TestDatabase({ backend, reopen: noReopen, close: noReopen }, 'db');
+    database = new TestDatabase({ databases, reopen: noReopen, close: noReopen }, 'db');
   }, 120_000);
 
   afterAll(async () => {
-    await backend?.close();
+    await databases?.close();
     await replica?.stop();
     await primary?.stop();
   });
@@ -72,7 +72,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a replica${NO_SERVER ? ` (${NO_SERVER}
     expect(await serversOf(() => database.record(1))).toEqual(['primary']);
     // A commit to another database does not matter.
     await replica.run('SELECT pg_wal_replay_pause()');
-    await backend.createDatabase('other', { dimensions: 2 });
+    await databases.catalog.create('other', { dimensions: 2 });
     expect(await serversOf(ids)).toEqual(['replica']);
     await replica.run('SELECT pg_wal_replay_resume()');
   });

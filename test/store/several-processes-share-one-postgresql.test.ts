@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
-import { EmbeddingBackend } from '../../src/backend/embedding-backend.js';
-import { Models } from '../../src/backend/models.js';
+import { Models } from '../../src/databases/models.js';
+import { DatabaseService } from '../../src/databases/service.js';
 import type { CosiftError } from '../../src/errors.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
@@ -13,20 +13,20 @@ describe.skipIf(NO_SERVER !== undefined)(
   `two fronts of one server${NO_SERVER ? ` (${NO_SERVER})` : ''}`,
   () => {
     let server: PostgresServer;
-    let fronts: EmbeddingBackend[];
+    let fronts: DatabaseService[];
     let url: string;
 
     const openFront = async (url: string) => {
       const store = new PostgresStore(new NodePostgres({ url, maxConnections: 4 }), LIMITS);
-      const front = new EmbeddingBackend(store, new Models({}, 1), { limits: LIMITS, resume: true });
+      const front = new DatabaseService(store, new Models({}, 1), { limits: LIMITS, resume: true });
       await front.ready;
       return front;
     };
     const numberOf = (id: string) =>
       server.run(`SELECT number FROM cosift.databases WHERE id = '${id}'`, new URL(url).pathname.slice(1));
     const noReopen = async () => undefined;
-    const on = (front: EmbeddingBackend, id: string) =>
-      new TestDatabase({ backend: front, reopen: noReopen, close: noReopen }, id);
+    const on = (front: DatabaseService, id: string) =>
+      new TestDatabase({ databases: front, reopen: noReopen, close: noReopen }, id);
 
     beforeAll(async () => {
       server = await PostgresServer.start();
@@ -41,7 +41,7 @@ describe.skipIf(NO_SERVER !== undefined)(
     });
 
     test('a write of one front wakes a reader of the feed at the other', async () => {
-      await fronts[0]!.createDatabase('woken', { dimensions: 2 });
+      await fronts[0]!.catalog.create('woken', { dimensions: 2 });
       const [one, other] = fronts.map((front) => on(front, 'woken')) as [TestDatabase, TestDatabase];
       const waiting = other.changes({ waitMs: 60_000 });
       await one.put({ id: 1, data: {}, vector: [1, 0] });
@@ -49,25 +49,25 @@ describe.skipIf(NO_SERVER !== undefined)(
     });
 
     test('a drop at one front wakes a reader of the feed at the other', async () => {
-      await fronts[0]!.createDatabase('dropped', { dimensions: 2 });
+      await fronts[0]!.catalog.create('dropped', { dimensions: 2 });
       const other = on(fronts[1]!, 'dropped');
       await other.put({ id: 1, data: {}, vector: [1, 0] });
       const waiting = expect(other.changes({ after: 1, waitMs: 600_000 })).rejects.toMatchObject({
         code: 'database_not_found',
       });
-      await fronts[0]!.dropDatabase('dropped');
+      await fronts[0]!.catalog.drop('dropped');
       await waiting;
     });
 
     test('a search fits the database that another front created again, with other settings', async () => {
       const by = (vector: number[]) => on(fronts[1]!, 'again').search({ search: { vector, threshold: 0 } });
-      await fronts[0]!.createDatabase('again', { dimensions: 2 });
+      await fronts[0]!.catalog.create('again', { dimensions: 2 });
       expect((await by([1, 0])).results).toEqual([]);
-      await fronts[0]!.dropDatabase('again');
-      await fronts[0]!.createDatabase('again', { dimensions: 3 });
+      await fronts[0]!.catalog.drop('again');
+      await fronts[0]!.catalog.create('again', { dimensions: 3 });
       expect((await by([1, 0, 0])).results).toEqual([]);
       await expect(by([1, 0])).rejects.toMatchObject({ code: 'invalid_dimensions', fields: { expected: 3 } });
-      await fronts[0]!.dropDatabase('again');
+      await fronts[0]!.catalog.drop('again');
       const text = { search: { text: 'a tower' } };
       await expect(on(fronts[1]!, 'again').search(text)).rejects.toMatchObject({
         code: 'database_not_found',
@@ -75,7 +75,7 @@ describe.skipIf(NO_SERVER !== undefined)(
     });
 
     test('the clock of a front neither shortens the feed nor goes back', async () => {
-      await fronts[0]!.createDatabase('clocks', { dimensions: 2 });
+      await fronts[0]!.catalog.create('clocks', { dimensions: 2 });
       const [one, other] = fronts.map((front) => on(front, 'clocks')) as [TestDatabase, TestDatabase];
       await one.put({ id: 1, data: {}, vector: [1, 0] });
       const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 31 * 86_400_000);
@@ -112,7 +112,7 @@ describe.skipIf(NO_SERVER !== undefined)(
     });
 
     test('what one front acknowledged, the other finds; ids and positions have no gap and no repetition', async () => {
-      await fronts[0]!.createDatabase('shared', { dimensions: 2 });
+      await fronts[0]!.catalog.create('shared', { dimensions: 2 });
       const databases = fronts.map((front) => on(front, 'shared'));
       const given: number[] = [];
       await Promise.all(
@@ -139,17 +139,17 @@ describe.skipIf(NO_SERVER !== undefined)(
 
     test('databases are created and dropped at either front', async () => {
       const outcomes = await Promise.all(
-        fronts.map((front) => front.createDatabase('once', { dimensions: 2 })),
+        fronts.map((front) => front.catalog.create('once', { dimensions: 2 })),
       );
       expect(outcomes.map(({ created }) => created).toSorted()).toEqual([false, true]);
-      await fronts[0]!.dropDatabase('once');
+      await fronts[0]!.catalog.drop('once');
       await expect(on(fronts[1]!, 'once').search(search)).rejects.toMatchObject({
         code: 'database_not_found',
       });
     });
 
     test('nothing acknowledged is lost when the server is killed during writes', async () => {
-      await fronts[0]!.createDatabase('killed', { dimensions: 2 });
+      await fronts[0]!.catalog.create('killed', { dimensions: 2 });
       const databases = fronts.map((front) => on(front, 'killed'));
       const acknowledged = new Set<number>();
       for (let round = 0; round < 3; round++) {

@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { EmbeddingBackend } from '../../src/backend/embedding-backend.js';
-import { Models } from '../../src/backend/models.js';
+import { Models } from '../../src/databases/models.js';
+import { DatabaseService } from '../../src/databases/service.js';
 import { type DoctorCheck, LIMITS } from '../../src/schema/index.js';
 import { PostgresStore } from '../../src/store/postgres/index.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
 
 let pglite: PGliteDatabase;
-let backend: EmbeddingBackend;
+let databases: DatabaseService;
 
 beforeAll(async () => {
   pglite = await PGliteDatabase.open();
-  backend = new EmbeddingBackend(new PostgresStore(pglite, LIMITS), new Models({}, 1), {
+  databases = new DatabaseService(new PostgresStore(pglite, LIMITS), new Models({}, 1), {
     limits: LIMITS,
     resume: false,
   });
-  await backend.ready;
+  await databases.ready;
   const put = (id: string, records: object[]) =>
-    backend.upsertBatch(id, Buffer.from(JSON.stringify({ records })));
-  await backend.createDatabase('vectors', { dimensions: 3 });
+    databases.writer.upsertBatch(id, Buffer.from(JSON.stringify({ records })));
+  await databases.catalog.create('vectors', { dimensions: 3 });
   await put(
     'vectors',
     Array.from({ length: 700 }, (_, at) => ({
@@ -27,8 +27,8 @@ beforeAll(async () => {
       vector: [1, at / 3, -0.7],
     })),
   );
-  await backend.deleteRecords('vectors', { ids: [700] } as never, {});
-  await backend.createDatabase('texts', {});
+  await databases.writer.deleteRecords('vectors', { ids: [700] } as never, {});
+  await databases.catalog.create('texts', {});
   const long = Array.from({ length: 600 }, (_, at) => `word${at}`).join(' ');
   await put('texts', [
     { id: 1, data: { text: 'Lake Baikal is deep' } },
@@ -37,13 +37,13 @@ beforeAll(async () => {
   ]);
 }, 120_000);
 afterAll(async () => {
-  await backend.close();
+  await databases.close();
   await pglite.destroy();
 });
 
 const examined = async (id: string) => {
   const checks: DoctorCheck[] = [];
-  for await (const check of backend.examine([id], {})) checks.push(check);
+  for await (const check of databases.doctor.examine([id], {})) checks.push(check);
   return Object.fromEntries(checks.map(({ check, status, problems }) => [check, problems ?? status]));
 };
 
@@ -73,7 +73,7 @@ test('what was stored under higher limits is in order', async () => {
 
 test('a database that is dropped meanwhile is left out', async () => {
   const checks: DoctorCheck[] = [];
-  for await (const check of backend.examine(['dropped', 'vectors'], {})) checks.push(check);
+  for await (const check of databases.doctor.examine(['dropped', 'vectors'], {})) checks.push(check);
   expect(checks.map(({ database }) => database)).toEqual(['vectors', 'vectors', 'vectors']);
 });
 
@@ -133,7 +133,7 @@ test('a passage that is missing, a wrong count and a gap in the feed are found',
 test('a copy of a database is found, and the advice helps', async () => {
   const checks = async () => {
     const found: DoctorCheck[] = [];
-    for await (const check of backend.examine(['vectors', 'texts'], {})) found.push(check);
+    for await (const check of databases.doctor.examine(['vectors', 'texts'], {})) found.push(check);
     return found.filter(({ check }) => check === 'identity');
   };
   expect(await checks()).toEqual([]);

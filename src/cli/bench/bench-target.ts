@@ -29,12 +29,12 @@ export interface BenchTarget {
 export async function openBenchTarget(options: TargetOptions, { create = false } = {}): Promise<BenchTarget> {
   if (options.url !== undefined) return ofServer(options.url, options);
   if (!create) await checkDataDirectory(options);
-  const backend = await openDirectory(options);
+  const databases = await openDirectory(options);
   return {
-    databases: new Cosift(backend),
+    databases: new Cosift(databases),
     search: async (database, search, filter, signal) => {
       const checked = checkSearchRequest({ search, ...(filter && { filter }) });
-      const { body, timings } = await backend.search(database, checked, { form: 'both', signal });
+      const { body, timings } = await databases.reader.search(database, checked, { form: 'both', signal });
       const { results } = JSON.parse(Buffer.from(body).toString('utf8')) as Page<StoredRecord>;
       return { results, embedMs: timings.embedMs, searchMs: timings.searchMs };
     },

@@ -1,5 +1,5 @@
-import { createEmbedder } from '../../backend/index.js';
 import { isEndpoint, isLoopback } from '../../config/index.js';
+import { createEmbedder } from '../../databases/index.js';
 import { type DatabaseDescription, DEFAULTS } from '../../schema/index.js';
 import { recordsOf } from '../export/records.js';
 import { modelSourcesOf } from '../model/known-model.js';

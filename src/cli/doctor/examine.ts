@@ -1,5 +1,5 @@
-import { examineDirectory, isDirectory } from '../../backend/index.js';
 import { readConfigFile } from '../../config/index.js';
+import { examineDirectory, isDirectory } from '../../databases/index.js';
 import { CosiftError, isCode } from '../../errors.js';
 import type { DoctorCheck } from '../../schema/index.js';
 import { checkFiles } from '../../server/doctor/check-files.js';

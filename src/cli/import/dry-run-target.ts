@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Database, Databases } from '../../api/index.js';
-import { BUILT_IN_MODEL } from '../../backend/index.js';
+import { BUILT_IN_MODEL } from '../../databases/index.js';
 import { isCode } from '../../errors.js';
 import {
   checkDatabaseSettings,

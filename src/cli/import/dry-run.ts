@@ -1,4 +1,4 @@
-import { checkLines, SHORT_RECORD_BYTES } from '../../backend/index.js';
+import { checkLines, SHORT_RECORD_BYTES } from '../../databases/index.js';
 import type { Input } from '../../readers/input.js';
 import type { RejectedRow, Row } from '../../readers/rows.js';
 import { LIMITS, type LineEvent } from '../../schema/index.js';

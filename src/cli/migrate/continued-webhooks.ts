@@ -1,4 +1,4 @@
-import { type FeedEnd, readFeedToEnd } from '../../backend/index.js';
+import { type FeedEnd, readFeedToEnd } from '../../databases/index.js';
 import { isCode } from '../../errors.js';
 import type { StoredWebhook } from '../../server/webhooks/stored-webhook.js';
 import type { ArchivedDatabase } from '../../store/archive/index.js';

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { openStore } from '../../backend/index.js';
+import { openStore } from '../../databases/index.js';
 import { readIfExists, writeSecret } from '../../server/files/secret-file.js';
 import { KeyFile } from '../../server/keys/key-file.js';
 import { hashKey } from '../../server/keys/key-format.js';

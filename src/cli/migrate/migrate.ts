@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { copyRecords, migrateDatabase, settingsOf } from '../../backend/index.js';
 import type { Client } from '../../client/index.js';
+import { copyRecords, migrateDatabase, settingsOf } from '../../databases/index.js';
 import { CosiftError } from '../../errors.js';
 import { isServiceUrl, isStoreUrl, SERVICE_URL, STORE_URL } from '../../schema/service-address.js';
 import { abortOnSignal } from '../abort-on-signal.js';

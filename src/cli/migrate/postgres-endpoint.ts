@@ -1,5 +1,5 @@
-import { openStore } from '../../backend/index.js';
 import { withoutPassword } from '../../config/parsers.js';
+import { openStore } from '../../databases/index.js';
 import { sameHash } from '../../server/keys/key-format.js';
 import { PostgresKeyStorage } from '../../server/keys/postgres-key-storage.js';
 import { PostgresWebhookStore } from '../../server/webhooks/postgres-webhook-store.js';

@@ -1,5 +1,5 @@
-import type { RecordSource } from '../../backend/index.js';
 import type { Client } from '../../client/index.js';
+import type { RecordSource } from '../../databases/index.js';
 
 const NEWLINE = 0x0a;
 

@@ -1,7 +1,7 @@
 import { cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { BUILT_IN_MODEL, isDirectory, isModelName, keptModelsPath } from '../../backend/index.js';
 import { isEndpoint } from '../../config/index.js';
+import { BUILT_IN_MODEL, isDirectory, isModelName, keptModelsPath } from '../../databases/index.js';
 import { CosiftError } from '../../errors.js';
 import type { DatabaseDescription } from '../../schema/index.js';
 import { describe, printable } from '../failure.js';

@@ -1,5 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { isEndpoint } from '../../config/index.js';
 import {
   BUILT_IN_MODEL,
   builtInModel,
@@ -8,8 +9,7 @@ import {
   fingerprintOf,
   keptModels,
   readModelDirectory,
-} from '../../backend/index.js';
-import { isEndpoint } from '../../config/index.js';
+} from '../../databases/index.js';
 import { CosiftError } from '../../errors.js';
 import { didYouMean, shown } from '../../schema/index.js';
 import type { TargetOptions } from '../target.js';

@@ -55,19 +55,18 @@ async function readerOfDirectory(options: TargetOptions): Promise<JsonReader> {
   const { Cosift } = await import('../../library/cosift.js');
   const { checkQueryRequest, checkSearchRequest } = await import('../../schema/index.js');
   await checkDataDirectory(options);
-  const backend = await openDirectory(options);
-  const databases = new Cosift(backend);
+  const databases = await openDirectory(options);
   return {
-    databases,
+    databases: new Cosift(databases),
     page: async (database, { kind, request }) => {
       const { body } =
         kind === 'search'
-          ? await backend.search(database, checkSearchRequest(request), { form: 'both' })
-          : await backend.query(database, checkQueryRequest(request), { form: 'both' });
+          ? await databases.reader.search(database, checkSearchRequest(request), { form: 'both' })
+          : await databases.reader.query(database, checkQueryRequest(request), { form: 'both' });
       return Buffer.from(body).toString('utf8');
     },
     record: async (database, id) => {
-      const body = await backend.record(database, id, 'both', {});
+      const body = await databases.reader.record(database, id, 'both', {});
       return Buffer.from(body).toString('utf8');
     },
     close: () => databases.close(),

@@ -1,4 +1,4 @@
-import { type ModelSources, Models } from '../../backend/index.js';
+import { type ModelSources, Models } from '../../databases/index.js';
 import type { ArchivedDatabase } from '../../store/archive/index.js';
 import { describe } from '../failure.js';
 

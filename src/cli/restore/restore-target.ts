@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
-import { DataLock, LOCK_FILE } from '../../backend/index.js';
+import { DataLock, LOCK_FILE } from '../../databases/index.js';
 import { CosiftError } from '../../errors.js';
 import { syncDirectory } from '../../platform/sync-directory.js';
 import { OTHER_FILES, RESTORE_DIRECTORY } from '../../store/archive/index.js';

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Readiness, Scope } from '../../backend/index.js';
+import type { Readiness, Scope } from '../../databases/index.js';
 import { CosiftError } from '../../errors.js';
 import { DATABASE_ID } from '../../schema/index.js';
 import type { Caller } from '../keys/caller.js';

@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { DataLock } from '../../backend/data-lock.js';
 import { CosiftError, isCode } from '../../errors.js';
 import { checkSchema } from '../../schema/index.js';
+import { DataLock } from '../../store/local/data-lock.js';
 import { type FileKind, parseChecked, writeChecked } from '../files/checked-file.js';
 import { removeTemporaries } from '../files/secret-file.js';
 import { ADMIN } from './caller.js';

@@ -1,4 +1,4 @@
-import type { Backend } from '../../backend/index.js';
+import type { DatabaseService } from '../../databases/index.js';
 import type { Logger } from './logger.js';
 
 /** Milliseconds between two reads of the event queue. */
@@ -6,12 +6,12 @@ const INTERVAL_MS = 1000;
 
 /** Writes the events of the engine to the log, each with its code, database and cause. */
 export class EngineLog {
-  readonly #backend: Pick<Backend, 'takeEvents'>;
+  readonly #events: DatabaseService['events'];
   readonly #log: Logger;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(backend: Pick<Backend, 'takeEvents'>, log: Logger) {
-    this.#backend = backend;
+  constructor(events: DatabaseService['events'], log: Logger) {
+    this.#events = events;
     this.#log = log;
   }
 
@@ -23,7 +23,7 @@ export class EngineLog {
 
   /** Writes the events since the last call. */
   write(): void {
-    const { events, dropped } = this.#backend.takeEvents();
+    const { events, dropped } = this.#events.takeEvents();
     for (const { at, level, code, database, text } of events) {
       this.#log[level](
         { code, ...(database !== undefined && { database }), at: new Date(at).toISOString(), cause: text },
@@ -33,7 +33,7 @@ export class EngineLog {
     if (dropped > 0) this.#log.warn({ dropped }, 'engine events lost');
   }
 
-  /** Stops, after a last write. Call it after the backend is closed, because closing emits events. */
+  /** Stops, after a last write. Call it after the store is closed, because closing emits events. */
   stop(): void {
     clearInterval(this.#timer);
     this.write();

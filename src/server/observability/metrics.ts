@@ -2,9 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { FairLimiter } from '../../async/fair-limiter.js';
 import { rationed } from '../../async/rationed.js';
-import type { Backend, BackendStats, PageReply } from '../../backend/index.js';
+import type { DatabaseService, DatabaseStats, PageReply } from '../../databases/index.js';
 import type { InFlight } from '../admission/in-flight.js';
-import { addBackendMetrics } from './backend-metrics.js';
+import { addMetrics } from './database-metrics.js';
 
 const SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
@@ -17,15 +17,15 @@ export class Metrics {
   readonly #requests: Counter<'operation' | 'status'>;
   readonly #latency: Histogram<'operation'>;
   readonly #stages: Histogram<'stage'>;
-  readonly #backend: Backend;
+  readonly #databases: DatabaseService;
   readonly #allText = rationed(() => this.#read());
   /** One at a time, because the metrics of some databases take milliseconds to select. */
   readonly #scrapes = new FairLimiter({ total: 1, perCaller: 1, waitingPerCaller: MAX_WAITING });
   /** Those of the scrape that is being written, so that all its numbers are of the same moment. */
-  #stats: BackendStats | undefined;
+  #stats: DatabaseStats | undefined;
 
-  constructor(backend: Backend, inFlight: InFlight) {
-    this.#backend = backend;
+  constructor(databases: DatabaseService, inFlight: InFlight) {
+    this.#databases = databases;
     const registers = [this.#registry];
     // Under the names that dashboards for Node expect.
     collectDefaultMetrics({ register: this.#registry });
@@ -69,7 +69,7 @@ export class Metrics {
         for (const [kind, bytes] of Object.entries(inFlight.bytes())) this.set({ kind }, bytes);
       },
     });
-    addBackendMetrics(registers, () => this.#stats);
+    addMetrics(registers, () => this.#stats);
   }
 
   get contentType(): string {
@@ -103,7 +103,7 @@ export class Metrics {
   }
 
   async #read(): Promise<string> {
-    this.#stats = await this.#backend.stats();
+    this.#stats = await this.#databases.monitor.stats();
     return await this.#registry.metrics();
   }
 }

@@ -31,16 +31,16 @@ export const BACKUP: Resource = {
     errors: ['database_not_found', 'disk_full', 'store_failed'],
     kind: 'reads',
     handler:
-      ({ backend, inFlight, keys }) =>
+      ({ databases, inFlight, keys }) =>
       async (request, reply) => {
         checkMayBackUp(request);
         const { database } = request.query as Values<typeof BACKUP_QUERY>;
         if (request.method === 'HEAD') {
-          if (database !== undefined) await backend.databaseJson(database);
+          if (database !== undefined) await databases.catalog.describeJson(database);
           return reply.header('content-type', TAR).send();
         }
         async function* chunksOf(signal: AbortSignal): AsyncGenerator<Uint8Array> {
-          const { bytes, chunks, release } = await backend.backup(database, signal);
+          const { bytes, chunks, release } = await databases.backups.begin(database, signal);
           try {
             reply.header('content-length', String(bytes));
             yield* chunks;

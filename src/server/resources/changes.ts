@@ -46,7 +46,7 @@ export const CHANGES: Resource = {
     errors: ['feed_restarted', 'changes_removed'],
     kind: 'waits',
     handler:
-      ({ backend, keys, timeouts, inFlight }) =>
+      ({ databases, keys, timeouts, inFlight }) =>
       async (request, reply) => {
         const { wait: waitSeconds, ...feed } = request.query as Values<typeof CHANGES_QUERY>;
         const id = databaseOf(request);
@@ -54,7 +54,7 @@ export const CHANGES: Resource = {
         const waitForChanges = (waitMs: number) =>
           withAbortAndTimeout(request, reply, waitMs + timeouts.responseMs, async ({ signal }) => {
             using stop = new LinkedAbort(signal, inFlight.closing);
-            return await backend.changes(id, { ...feed, waitMs }, { scope, signal: stop.signal });
+            return await databases.feed.read(id, { ...feed, waitMs }, { scope, signal: stop.signal });
           });
         let changes: Uint8Array | undefined;
         if (waitSeconds > 0 && !inFlight.closing.aborted) {
@@ -65,7 +65,7 @@ export const CHANGES: Resource = {
         }
         // When the server stops, waiting requests get the changes that exist now.
         changes ??= await withTimeout(request, timeouts.responseMs, () =>
-          backend.changes(id, { ...feed, waitMs: 0 }, { scope }),
+          databases.feed.read(id, { ...feed, waitMs: 0 }, { scope }),
         );
         // The key may have been revoked or have expired during the wait.
         if (waitSeconds > 0) await checkKeyAgain(keys, request);

@@ -28,12 +28,12 @@ export const DATABASES: Resource = {
     errors: ['database_exists', 'invalid_dimensions', ...MODEL_ERRORS, ...WRITE_ERRORS],
     kind: 'writes',
     handler:
-      ({ backend, timeouts }) =>
+      ({ databases, timeouts }) =>
       async (request, reply) => {
         const settings = checkDatabaseSettings(request.body === undefined ? {} : request.body);
         const id = databaseOf(request);
         const { created, database } = await withTimeout(request, timeouts.writeMs, () =>
-          backend.createDatabase(id, settings),
+          databases.catalog.create(id, settings),
         );
         return reply.code(created ? 201 : 200).send(database);
       },
@@ -46,7 +46,7 @@ export const DATABASES: Resource = {
     actions: ['databases.manage', 'records.read'],
     success: [{ status: 200, description: 'The databases', schema: 'DatabaseList' }],
     kind: 'reads',
-    handler: ({ backend, timeouts }) => {
+    handler: ({ databases, timeouts }) => {
       const writing = new FairLimiter({ total: 1, perCaller: 1 });
       /** Many databases take milliseconds to write: other requests run in between. */
       const write = (caller: string, value: unknown) =>
@@ -58,8 +58,8 @@ export const DATABASES: Resource = {
         refuseFiltered(request, 'describe databases');
         const caller = callerOf(request);
         const list = async () => {
-          const databases = await backend.listDatabases({ caller: caller.path });
-          return await write(caller.path, { databases: databases.filter(({ id }) => sees(caller, id)) });
+          const all = await databases.catalog.list({ caller: caller.path });
+          return await write(caller.path, { databases: all.filter(({ id }) => sees(caller, id)) });
         };
         const json = await withTimeout(request, timeouts.responseMs, list);
         return reply.header('content-type', JSON_TYPE).send(json);
@@ -76,12 +76,12 @@ export const DATABASES: Resource = {
     success: [{ status: 200, description: 'The database', schema: 'DatabaseDescription' }],
     kind: 'reads',
     handler:
-      ({ backend, timeouts }) =>
+      ({ databases, timeouts }) =>
       async (request, reply) => {
         refuseFiltered(request, 'describe databases');
         const id = databaseOf(request);
         const { path: caller } = callerOf(request);
-        const describe = () => backend.databaseJson(id, { caller });
+        const describe = () => databases.catalog.describeJson(id, { caller });
         const json = await withTimeout(request, timeouts.responseMs, describe);
         reply.header('cache-control', 'private, no-cache');
         return sendWithTag(request, reply, json, JSON_TYPE);
@@ -97,11 +97,11 @@ export const DATABASES: Resource = {
     errors: WRITE_ERRORS,
     kind: 'writes',
     handler:
-      ({ backend, timeouts, webhooks }) =>
+      ({ databases, timeouts, webhooks }) =>
       async (request, reply) => {
         const id = databaseOf(request);
         await withTimeout(request, timeouts.writeMs, async () => {
-          await backend.dropDatabase(id);
+          await databases.catalog.drop(id);
           await webhooks.deleteOf(id);
         });
         return reply.code(204).send();

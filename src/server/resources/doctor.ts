@@ -18,7 +18,7 @@ export const DOCTOR: Resource = {
     actions: ['databases.manage'],
     success: [{ status: 200, description: 'A `DoctorCheck` per line', type: 'application/x-ndjson' }],
     errors: ['busy'],
-    handler: ({ backend, keys, inFlight }) => {
+    handler: ({ databases, keys, inFlight }) => {
       // One request at a time is served, because it reads every record.
       let isRunning = false;
 
@@ -36,8 +36,10 @@ export const DOCTOR: Resource = {
                 problems: [{ detail: 'the keys cannot be read' }],
                 advice: 'put a sound copy of keys.json in its place, or remove it and issue the keys again',
               };
-          const ids = (await backend.databases(signal)).map(({ id }) => id).filter((id) => sees(caller, id));
-          yield* backend.examine(ids, { signal });
+          const ids = (await databases.monitor.states(signal))
+            .map(({ id }) => id)
+            .filter((id) => sees(caller, id));
+          yield* databases.doctor.examine(ids, { signal });
         } finally {
           isRunning = false;
         }

@@ -37,13 +37,13 @@ export const EXPORT: Resource = {
     errors: ['invalid_filter', 'invalid_json', 'store_failed'],
     kind: 'exports',
     handler:
-      ({ backend, keys, timeouts, inFlight }) =>
+      ({ databases, keys, timeouts, inFlight }) =>
       async (request, reply) => {
         const asked = request.query as Values<typeof EXPORT_QUERY>;
         const id = databaseOf(request);
         return sendStream(request, reply, inFlight.closing, {
           type: NDJSON,
-          open: (signal) => backend.exportLines(id, asked, { scope: scopeOf(request), signal }),
+          open: (signal) => databases.exports.lines(id, asked, { scope: scopeOf(request), signal }),
           firstMs: timeouts.responseMs,
           check: () => checkKeyAgain(keys, request),
         });

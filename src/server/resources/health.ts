@@ -29,12 +29,12 @@ export const HEALTH: Resource = {
       { status: 200, description: 'Ready', schema: 'Health' },
       { status: 503, description: 'Not ready, and why', schema: 'Health' },
     ],
-    handler: ({ backend, readiness, keys, inFlight }) => {
+    handler: ({ databases, readiness, keys, inFlight }) => {
       /** The databases, or why the store cannot tell; and whether the keys can be read in time. Any client may ask for this. */
       const readState = rationed(async () => {
         const late = AbortSignal.timeout(READY_MS);
-        const [databases, isReadable = false] = await Promise.all([
-          backend.databases(late).catch((error) => {
+        const [states, isReadable = false] = await Promise.all([
+          databases.monitor.states(late).catch((error) => {
             if (isCode(error, 'store_failed')) return 'the store cannot be reached';
             if (late.aborted || isCode(error, 'timed_out')) return 'the store does not answer';
             throw error;
@@ -44,7 +44,7 @@ export const HEALTH: Resource = {
             keys.failure().then((failure) => failure === undefined),
           ),
         ]);
-        return { databases, isReadable };
+        return { states, isReadable };
       });
 
       return async (request, reply) => {
@@ -60,14 +60,14 @@ export const HEALTH: Resource = {
         if (state === undefined || isStopping()) {
           return reply.code(503).send({ status: 'not_ready', reasons: ['the server is stopping'] });
         }
-        const [{ databases, isReadable }, caller] = state;
+        const [{ states, isReadable }, caller] = state;
         const { ready, reasons } = readiness();
-        if (typeof databases === 'string') {
+        if (typeof states === 'string') {
           reply.header('retry-after', '1');
-          return reply.code(503).send({ status: 'not_ready', reasons: [databases] });
+          return reply.code(503).send({ status: 'not_ready', reasons: [states] });
         }
         // This operation needs no key, so only callers that may see a database get its name.
-        const problems = databases.flatMap(({ id, loaded, writable, problem }) => {
+        const problems = states.flatMap(({ id, loaded, writable, problem }) => {
           const name = caller !== undefined && sees(caller, id) ? `database "${id}"` : 'a database';
           if (problem?.code === 'drop_failed') return [`${name} could not be dropped: drop it again`];
           if (problem?.code === 'no_answer') return [`${name} does not answer`];
@@ -77,9 +77,9 @@ export const HEALTH: Resource = {
         if (!isReadable) problems.push('the keys cannot be read: only the admin key is valid');
         if (ready) return { status: 'ok', ...(problems.length > 0 && { reasons: problems }) };
         const progress = {
-          databases: databases.length,
-          loaded: databases.filter(({ loaded }) => loaded).length,
-          records: databases.reduce((sum, { records }) => sum + records, 0),
+          databases: states.length,
+          loaded: states.filter(({ loaded }) => loaded).length,
+          records: states.reduce((sum, { records }) => sum + records, 0),
         };
         reply.header('retry-after', '1');
         return reply.code(503).send({ status: 'not_ready', reasons: [...reasons, ...problems], progress });

@@ -52,7 +52,7 @@ export const RECORDS: Resource = {
     ],
     kind: 'writes',
     handler:
-      ({ backend, keys, timeouts, inFlight }) =>
+      ({ databases, keys, timeouts, inFlight }) =>
       async (request, reply) => {
         refuseFiltered(request, 'upsert records');
         if (request.body === undefined) throw new CosiftError('invalid_request', 'the body is missing');
@@ -66,7 +66,7 @@ export const RECORDS: Resource = {
             open: (signal) => {
               const chunks = bodyChunks(body as Readable, timeouts.bodyMs, signal);
               const { caller, check } = optionsOf(request, keys, signal);
-              return backend.upsertLines(id, chunks, { signal, caller, check });
+              return databases.writer.upsertLines(id, chunks, { signal, caller, check });
             },
             lastLine: (failure) => ({ type: 'error', ...failure }) satisfies LineFailure,
           });
@@ -74,7 +74,7 @@ export const RECORDS: Resource = {
         return sendJson(
           reply,
           await withAbortAndTimeout(request, reply, timeouts.writeMs, ({ signal }) =>
-            backend.upsertBatch(id, body, optionsOf(request, keys, signal)),
+            databases.writer.upsertBatch(id, body, optionsOf(request, keys, signal)),
           ),
         );
       },
@@ -90,13 +90,13 @@ export const RECORDS: Resource = {
     errors: ['record_not_found'],
     kind: 'reads',
     handler:
-      ({ backend, timeouts }) =>
+      ({ databases, timeouts }) =>
       async (request, reply) => {
         const rid = recordIdOf(request);
         const id = databaseOf(request);
         const { form, type } = negotiateById(request, rid);
         const record = await withTimeout(request, timeouts.responseMs, () =>
-          backend.record(id, String(rid), form, scopeOf(request)),
+          databases.reader.record(id, String(rid), form, scopeOf(request)),
         );
         return sendJson(reply, record, type);
       },
@@ -117,7 +117,7 @@ export const RECORDS: Resource = {
     errors: ['record_not_found', 'invalid_record', ...MODEL_ERRORS, ...WRITE_ERRORS],
     kind: 'writes',
     handler:
-      ({ backend, keys, timeouts }) =>
+      ({ databases, keys, timeouts }) =>
       async (request, reply) => {
         // The record may be outside the filter, before the patch or after it.
         refuseFiltered(request, 'patch records');
@@ -128,7 +128,7 @@ export const RECORDS: Resource = {
         const id = databaseOf(request);
         const { form, type } = negotiateById(request, rid);
         const record = await withAbortAndTimeout(request, reply, timeouts.writeMs, ({ signal }) =>
-          backend.patchRecord(id, String(rid), form, patch, optionsOf(request, keys, signal)),
+          databases.writer.patchRecord(id, String(rid), form, patch, optionsOf(request, keys, signal)),
         );
         return callerOf(request).actions.has('records.read')
           ? sendJson(reply, record, type)
@@ -145,12 +145,12 @@ export const RECORDS: Resource = {
     errors: ['record_not_found', ...WRITE_ERRORS],
     kind: 'writes',
     handler:
-      ({ backend, keys, timeouts }) =>
+      ({ databases, keys, timeouts }) =>
       async (request, reply) => {
         const rid = recordIdOf(request);
         const id = databaseOf(request);
         const { deleted } = await withAbortAndTimeout(request, reply, timeouts.responseMs, ({ signal }) =>
-          backend.deleteRecords(id, { ids: [rid] }, optionsOf(request, keys, signal)),
+          databases.writer.deleteRecords(id, { ids: [rid] }, optionsOf(request, keys, signal)),
         );
         if (deleted === 0) throw new CosiftError('record_not_found', `there is no record ${rid}`);
         return reply.code(204).send();
@@ -168,12 +168,12 @@ export const RECORDS: Resource = {
     errors: ['invalid_filter', 'invalid_time', ...WRITE_ERRORS],
     kind: 'writes',
     handler:
-      ({ backend, keys, limits, timeouts }) =>
+      ({ databases, keys, limits, timeouts }) =>
       async (request, reply) => {
         const deletion = checkDeleteRequest(request.body, limits);
         const id = databaseOf(request);
         return withAbortAndTimeout(request, reply, timeouts.responseMs, ({ signal }) =>
-          backend.deleteRecords(id, deletion, optionsOf(request, keys, signal)),
+          databases.writer.deleteRecords(id, deletion, optionsOf(request, keys, signal)),
         );
       },
   },

@@ -19,12 +19,12 @@ export const REEMBEDDING: Resource = {
     errors: ['reembedding_running', 'not_installed', ...WRITE_ERRORS],
     kind: 'writes',
     handler:
-      ({ backend, timeouts }) =>
+      ({ databases, timeouts }) =>
       async (request, reply) => {
         const { model } = checkReembeddingRequest(request.body);
         const id = databaseOf(request);
         const started = await withTimeout(request, timeouts.writeMs, () =>
-          backend.startReembedding(id, model),
+          databases.reembeddings.start(id, model),
         );
         return reply.code(202).send(started);
       },
@@ -40,10 +40,10 @@ export const REEMBEDDING: Resource = {
     errors: ['reembedding_not_found'],
     kind: 'reads',
     handler:
-      ({ backend }) =>
+      ({ databases }) =>
       async (request) => {
         refuseFiltered(request, 'describe databases');
-        return backend.reembedding(databaseOf(request));
+        return databases.reembeddings.find(databaseOf(request));
       },
   },
   cancelReembedding: {
@@ -57,10 +57,10 @@ export const REEMBEDDING: Resource = {
     errors: ['reembedding_not_found', ...WRITE_ERRORS],
     kind: 'writes',
     handler:
-      ({ backend, timeouts }) =>
+      ({ databases, timeouts }) =>
       async (request, reply) => {
         const id = databaseOf(request);
-        await withTimeout(request, timeouts.writeMs, () => backend.cancelReembedding(id));
+        await withTimeout(request, timeouts.writeMs, () => databases.reembeddings.cancel(id));
         return reply.code(204).send();
       },
   },

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Backend, Readiness } from '../../backend/index.js';
+import type { DatabaseService, Readiness } from '../../databases/index.js';
 import type { Limits } from '../../schema/index.js';
 import type { InFlight } from '../admission/in-flight.js';
 import type { Timeouts } from '../http/timeouts.js';
@@ -10,7 +10,7 @@ import type { Webhooks } from '../webhooks/webhooks.js';
 
 /** What handlers need. */
 export interface Dependencies {
-  backend: Backend;
+  databases: DatabaseService;
   readiness: () => Readiness;
   keys: KeyStore;
   webhooks: Webhooks;

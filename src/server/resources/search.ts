@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Stop } from '../../async/stoppable.js';
-import type { PageOptions, RecordForm, Scope } from '../../backend/index.js';
+import type { PageOptions, RecordForm, Scope } from '../../databases/index.js';
 import { databaseOf, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout } from '../admission/deadlines.js';
 import { sendJson } from '../http/send-json.js';
@@ -52,7 +52,7 @@ function operationOf(
     body: variant.components[kind],
     kind: 'searches',
     ...own,
-    handler: ({ backend, limits, timeouts, metrics, inFlight }) => {
+    handler: ({ databases, limits, timeouts, metrics, inFlight }) => {
       // Checked before the search, so that no page is made that could not be sent.
       const checkRoom = (request: FastifyRequest) => inFlight.checkUnsent(request, limits.page_bytes);
       return async (request, reply) => {
@@ -60,7 +60,7 @@ function operationOf(
         const checked = checkBody[kind](dialect, request.body, limits);
         const id = databaseOf(request);
         const { body, timings } = await withAbortAndTimeout(request, reply, timeouts.responseMs, (stop) =>
-          backend[kind](id, checked as never, new PageCall(dialect.form, request, stop, checkRoom)),
+          databases.reader[kind](id, checked as never, new PageCall(dialect.form, request, stop, checkRoom)),
         );
         metrics.observePage(timings);
         const { embedMs, searchMs, totalMs } = timings;

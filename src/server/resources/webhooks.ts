@@ -40,11 +40,11 @@ export const WEBHOOKS: Resource = {
     success: [{ status: 200, description: 'The webhooks', schema: 'WebhookList' }],
     kind: 'reads',
     handler:
-      ({ backend, webhooks }) =>
+      ({ databases, webhooks }) =>
       async (request) => {
         const database = databaseOf(request);
         // Throws `database_not_found`, which an empty list would hide.
-        await backend.databaseJson(database, { caller: callerOf(request).path });
+        await databases.catalog.describeJson(database, { caller: callerOf(request).path });
         return { webhooks: await webhooks.list(database) };
       },
   },

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { RecordForm } from '../../backend/index.js';
+import type { RecordForm } from '../../databases/index.js';
 import {
   checkMapRequest,
   checkQueryRequest,

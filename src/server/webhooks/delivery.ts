@@ -1,5 +1,5 @@
-import type { Backend } from '../../backend/index.js';
 import type { AddressPolicy } from '../../config/index.js';
+import type { DatabaseService } from '../../databases/index.js';
 
 /** Milliseconds. */
 export interface DeliveryTimes {
@@ -19,7 +19,7 @@ export const DELIVERY_TIMES: DeliveryTimes = {
 
 /** What every webhook of a service needs. */
 export interface Delivery {
-  backend: Backend;
+  databases: DatabaseService;
   times: DeliveryTimes;
   policy: AddressPolicy;
   /**

@@ -1,4 +1,4 @@
-import type { Backend } from '../../backend/index.js';
+import type { DatabaseService } from '../../databases/index.js';
 import { CosiftError } from '../../errors.js';
 import { type Changes, parseJson } from '../../schema/index.js';
 import type { StoredWebhook } from './stored-webhook.js';
@@ -12,14 +12,14 @@ const BATCH = 1000;
  * @throws {CosiftError} `database_not_found`; `changes_removed` when changes after `after` are no longer kept.
  */
 export async function startPosition(
-  backend: Backend,
+  databases: DatabaseService,
   database: string,
   after: number | undefined,
 ): Promise<Pick<StoredWebhook, 'position' | 'epoch'>> {
   let position = after ?? 0;
   for (;;) {
     try {
-      const feed = await readFeed(backend, database, { after: position, limit: BATCH, waitMs: 0 });
+      const feed = await readFeed(databases, database, { after: position, limit: BATCH, waitMs: 0 });
       if (after !== undefined) return { position: after, epoch: feed.epoch };
       position = feed.position;
       if (!feed.has_more) return { position, epoch: feed.epoch };
@@ -39,11 +39,11 @@ export function restartPosition(error: unknown): number | undefined {
 }
 
 export async function readFeed(
-  backend: Backend,
+  databases: DatabaseService,
   database: string,
-  request: Parameters<Backend['changes']>[1],
+  request: Parameters<DatabaseService['feed']['read']>[1],
   signal?: AbortSignal,
 ): Promise<Changes> {
-  const body = await backend.changes(database, request, { ...(signal && { signal }) });
+  const body = await databases.feed.read(database, request, { ...(signal && { signal }) });
   return parseJson(body);
 }

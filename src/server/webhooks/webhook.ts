@@ -120,7 +120,7 @@ export class Webhook {
     await this.#checkKey();
     const { database, position: after, epoch: readEpoch } = this.stored;
     const request = { after, limit: BATCH, waitMs: FEED_WAIT_MS, epoch: readEpoch };
-    const feed = await readFeed(this.#delivery.backend, database, request, signal);
+    const feed = await readFeed(this.#delivery.databases, database, request, signal);
     const { changes, position, epoch } = feed;
     // The epoch of a position may change with any start of the service. Receivers see another only after a restart.
     const history = this.stored.feed ?? (after > 0 ? readEpoch : undefined) ?? epoch;

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { FairLimiter } from '../../async/fair-limiter.js';
 import { sleep } from '../../async/sleep.js';
-import type { Backend } from '../../backend/index.js';
 import { AddressPolicy, hostOf } from '../../config/index.js';
+import type { DatabaseService } from '../../databases/index.js';
 import { CosiftError, type Problem } from '../../errors.js';
 import type { CreatedWebhook, WebhookDescription, WebhookRequest } from '../../schema/index.js';
 import type { Caller } from '../keys/caller.js';
@@ -42,11 +42,11 @@ export class Webhooks {
 
   constructor(
     store: WebhookStore,
-    backend: Backend,
+    databases: DatabaseService,
     { times = DELIVERY_TIMES, allow = [], isAllowed = async () => true }: WebhookOptions = {},
   ) {
     this.#store = store;
-    this.#delivery = { backend, times, policy: new AddressPolicy(allow), isAllowed };
+    this.#delivery = { databases, times, policy: new AddressPolicy(allow), isAllowed };
   }
 
   /** Starts to deliver, each webhook from its stored position. */
@@ -69,7 +69,7 @@ export class Webhooks {
       database,
       url,
       secret: generateSecret(),
-      ...(await startPosition(this.#delivery.backend, database, after)),
+      ...(await startPosition(this.#delivery.databases, database, after)),
       created_at: new Date().toISOString(),
       created_by: creator.keyId,
       counted_for: creator.ancestors[0] ?? creator.keyId,

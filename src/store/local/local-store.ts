@@ -172,6 +172,9 @@ export class LocalStore implements RecordStore {
     return unwrap(await withStopFlag(signal, (stop) => this.#native.changes(id, text, stop)));
   }
 
+  /** Does nothing: no other process writes to the directory. */
+  watch(): void {}
+
   async *exportLines(
     id: string,
     request: StoreExportRequest,
@@ -222,6 +225,11 @@ export class LocalStore implements RecordStore {
 
   async warmReembedding(id: string): Promise<void> {
     unwrap(await this.#native.warmReembedding(id));
+  }
+
+  /** Does nothing: no other process writes to the directory. */
+  async holdWriters(): Promise<() => Promise<void>> {
+    return async () => undefined;
   }
 
   async switchReembedding(id: string): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Stoppable } from '../../async/stoppable.js';
+import { CosiftError } from '../../errors.js';
 import type { Limits } from '../../schema/index.js';
 import { maxOf } from '../../schema/limits.js';
 import { unwrap } from '../local/unwrap.js';
@@ -16,6 +17,7 @@ import type {
   ReembeddingBatch,
   ReembeddingSettings,
   SearchVector,
+  StoreBackup,
   StoreChangesRequest,
   StoreDeleteRequest,
   StoredDatabase,
@@ -281,6 +283,13 @@ export class PostgresStore implements RecordStore {
 
   cancelReembedding(id: string): Promise<void> {
     return this.#reembedder.cancel(id);
+  }
+
+  async backup(): Promise<StoreBackup> {
+    throw new CosiftError(
+      'invalid_request',
+      'a PostgreSQL database is backed up with its own tools, such as pg_dump',
+    );
   }
 
   examine(id: string, call: ExamineCall): Promise<Examination> {

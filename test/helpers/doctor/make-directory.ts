@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openBackend } from '../../../src/backend/index.js';
+import { openDatabases } from '../../../src/databases/index.js';
 import { Cosift } from '../../../src/library/cosift.js';
 import { writeChecked } from '../../../src/server/files/checked-file.js';
 import { writeSecret } from '../../../src/server/files/secret-file.js';
@@ -33,7 +33,7 @@ export async function makeDirectory(directory: string): Promise<void> {
   const random = new Random(1);
   const live = `${directory}-live`;
   mkdirSync(live, { recursive: true });
-  const cosift = new Cosift(await openBackend({ directory: live, embedWorkers: 1 }));
+  const cosift = new Cosift(await openDatabases({ directory: live, embedWorkers: 1 }));
   const vector = () => Array.from({ length: DIMENSIONS }, () => random.below(2001) / 1000 - 1);
   const record = (id: number) => {
     return { id, data: { n: id % 7, name: `record ${id}`, even: id % 2 === 0 }, vector: vector() };

@@ -1,1 +1,0 @@
-export { DataLock, LOCK_FILE } from '../store/local/data-lock.js';

@@ -1,2 +1,0 @@
-export { type ExamineAllCall, examineAll } from './examine-all.js';
-export { examineDirectory } from './examine-directory.js';

@@ -1,0 +1,112 @@
+import { FairLimiter } from '../async/fair-limiter.js';
+import { CosiftError, type Problem } from '../errors.js';
+import type { DatabaseDescription, DatabaseSettings } from '../schema/index.js';
+import type { StoredDatabase } from '../store/record-store.js';
+import type { ChangeFeed } from './change-feed.js';
+import type { Dependencies } from './dependencies.js';
+import { BUILT_IN_MODEL } from './models.js';
+import type { Reembeddings } from './reembeddings.js';
+
+export interface DescribeOptions {
+  /** The path of the caller's key. Keys take turns where descriptions wait. */
+  caller?: string;
+}
+
+/** Creates, describes and drops databases. */
+export class DatabaseCatalog {
+  readonly #dependencies: Dependencies;
+  readonly #reembeddings: Reembeddings;
+  readonly #feed: ChangeFeed;
+  /** A description of many columns takes so long that other calls must run between two descriptions. */
+  readonly #descriptions = new FairLimiter({ total: 1, perCaller: 1 });
+
+  constructor(dependencies: Dependencies, reembeddings: Reembeddings, feed: ChangeFeed) {
+    this.#dependencies = dependencies;
+    this.#reembeddings = reembeddings;
+    this.#feed = feed;
+  }
+
+  async list({ caller = '' }: DescribeOptions = {}): Promise<DatabaseDescription[]> {
+    const { store, calls } = this.#dependencies;
+    using _call = calls.begin();
+    const databases = await this.#descriptions.run(caller, () => store.listDatabases());
+    return databases.map((database) => this.#describe(database));
+  }
+
+  /** Creates a database. A database that exists with the same settings is returned as it is. */
+  async create(
+    id: string,
+    settings: DatabaseSettings,
+  ): Promise<{ created: boolean; database: DatabaseDescription }> {
+    const { store, models, infos, calls } = this.#dependencies;
+    using _call = calls.begin();
+    const ownVectors = settings.model === undefined && settings.dimensions !== undefined;
+    const model = ownVectors ? null : (settings.model ?? BUILT_IN_MODEL);
+    const embedder = model === null ? undefined : await models.embedder(model);
+    const dimensions = embedder?.dimensions ?? settings.dimensions ?? 0;
+    if (settings.dimensions !== undefined && settings.dimensions !== dimensions) {
+      const detail = `model "${model}" makes vectors of ${dimensions} values`;
+      const problems: Problem[] = [{ pointer: '/dimensions', code: 'invalid_value', detail }];
+      throw new CosiftError('invalid_request', detail, { problems });
+    }
+    const { embed, approximate, lexical } = settings;
+    const fingerprint = embedder?.fingerprint ?? null;
+    const stored = { embed, model, fingerprint, dimensions, approximate, lexical };
+    const { created, database } = await store.createDatabase(id, stored);
+    infos.set(database.id, database);
+    return { created, database: this.#describe(database) };
+  }
+
+  async describe(id: string, options?: DescribeOptions): Promise<DatabaseDescription> {
+    const { store } = this.#dependencies;
+    return this.#describe(await this.#inTurn(id, options, () => store.describeDatabase(id)));
+  }
+
+  /** Like {@link describe}, but resolves with the JSON of a `DatabaseDescription`. */
+  async describeJson(id: string, options?: DescribeOptions): Promise<Uint8Array> {
+    const { store } = this.#dependencies;
+    // A description with a re-embedding is not the one of the store.
+    if (this.#reembeddings.unfinished(id, 0) !== undefined) {
+      return Buffer.from(JSON.stringify(await this.describe(id, options)));
+    }
+    return await this.#inTurn(id, options, () => store.databaseJson(id));
+  }
+
+  /**
+   * Loads the models of all databases, so that no search has to wait for a model. Returns the models that cannot be
+   * loaded; only requests that need one of them fail.
+   */
+  async loadModels(): Promise<{ model: string; error: unknown }[]> {
+    const { models, infos } = this.#dependencies;
+    const failed = [];
+    for (const model of infos.models()) {
+      try {
+        await models.embedder(model);
+      } catch (error) {
+        failed.push({ model, error });
+      }
+    }
+    return failed;
+  }
+
+  async drop(id: string): Promise<void> {
+    const { store, infos, barriers, calls } = this.#dependencies;
+    using _call = calls.begin();
+    await this.#reembeddings.drop(id, () => store.dropDatabase(id));
+    infos.delete(id);
+    barriers.delete(id);
+    // Readers that wait for changes learn at once that the database is gone.
+    this.#feed.notify(id);
+  }
+
+  async #inTurn<T>(id: string, { caller = '' }: DescribeOptions = {}, call: () => Promise<T>): Promise<T> {
+    const { calls, turns } = this.#dependencies;
+    using _call = calls.begin();
+    return await (turns.of(id) ?? this.#descriptions).run(caller, call);
+  }
+
+  #describe(database: StoredDatabase): DatabaseDescription {
+    const reembedding = this.#reembeddings.unfinished(database.id, database.records);
+    return reembedding === undefined ? database : { ...database, reembedding };
+  }
+}

@@ -1,0 +1,36 @@
+export {
+  builtInModel,
+  createEmbedder,
+  fingerprintOf,
+  type ModelCall,
+  type ModelFunction,
+  type ModelSource,
+  readModelDirectory,
+} from '../embedding/index.js';
+export { DataLock, LOCK_FILE } from '../store/local/data-lock.js';
+export type { RecordForm } from '../store/record-store.js';
+export { checkLines, SHORT_RECORD_BYTES } from './check-lines.js';
+export { type ExamineAllCall, examineDirectory } from './doctor/index.js';
+export { keptModels, keptModelsPath } from './kept-models.js';
+export {
+  copyRecords,
+  type FeedEnd,
+  type MigratedDatabase,
+  migrateDatabase,
+  type RecordSource,
+  readFeedToEnd,
+  settingsOf,
+} from './migration/index.js';
+export {
+  BUILT_IN_MODEL,
+  checkModelSources,
+  isDirectory,
+  isModelName,
+  type ModelSources,
+  Models,
+} from './models.js';
+export type { DatabaseStats } from './monitor.js';
+export { beginDatabases, type OpenProgress, openDatabases, openStore, type StoreServer } from './open.js';
+export type { PageOptions, PageReply } from './record-reader.js';
+export type { Scope } from './scope.js';
+export { DatabaseService, type Readiness } from './service.js';

@@ -1,0 +1,131 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { sleep } from '../async/sleep.js';
+import { unlessAborted } from '../async/until-aborted.js';
+import { CosiftError } from '../errors.js';
+import { LIMITS, type Limits } from '../schema/index.js';
+import { STORE_CONNECTIONS } from '../schema/open-options.js';
+import { LocalStore } from '../store/local/index.js';
+import type { RecordStore } from '../store/record-store.js';
+import { keptModels } from './kept-models.js';
+import { isDirectory, type ModelSources, Models } from './models.js';
+import { DatabaseService } from './service.js';
+
+/** A PostgreSQL database with pgvector. */
+export interface StoreServer {
+  url: string;
+  /** Connections to it for records, and as many to its replica. Default: 16. */
+  connections?: number | undefined;
+  /** Milliseconds after which it cancels a statement. Default: never. */
+  statementTimeoutMs?: number | undefined;
+  /** The URL of a replica, which answers the searches and queries that it can answer exactly. */
+  replica?: string | undefined;
+}
+
+export interface DatabasesOptions {
+  /** The directory of the databases, which is created when missing; with a `store`, the directory of kept models, if any. */
+  directory?: string | undefined;
+  /** The PostgreSQL database that keeps the databases instead of the directory. */
+  store?: StoreServer | undefined;
+  /** Threads that scan. Default: one per core. */
+  threads?: number | undefined;
+  /** Threads that embed, for each model. Default: one per core, at most four. */
+  embedWorkers?: number | undefined;
+  /** The maximum sizes of requests. Default: {@link LIMITS}. */
+  limits?: Limits | undefined;
+  /** Models other than the built-in one: directories in sentence-transformers layout, by name. */
+  models?: ModelSources | undefined;
+  /** Whether interrupted re-embeddings continue by themselves. Default: true. */
+  resume?: boolean | undefined;
+}
+
+/**
+ * Opens the store and begins to load its databases; await `ready` before the first call. This module alone chooses the
+ * store.
+ *
+ * @throws {CosiftError} `data_locked` when another process has the directory open; `invalid_request` for a model name
+ * that is not allowed, and for a file in place of the directory.
+ */
+export async function beginDatabases(options: DatabasesOptions): Promise<DatabaseService> {
+  const { directory, embedWorkers, limits = LIMITS, models, resume = true } = options;
+  // A program may change its working directory while the directory is open.
+  const place = directory === undefined ? undefined : path.resolve(directory);
+  if (place !== undefined && existsSync(place) && !isDirectory(place)) {
+    throw new CosiftError('invalid_request', `"${place}" is not a directory`);
+  }
+  // The models are checked before the lock of the directory is taken.
+  const kept = place === undefined ? {} : keptModels(place);
+  const checkedModels = new Models({ ...kept, ...models }, embedWorkers);
+  const store = await openStore(place, options, limits);
+  return new DatabaseService(store, checkedModels, { limits, resume });
+}
+
+/** Opens the store alone, for work that embeds nothing. */
+export async function openStore(
+  directory: string | undefined,
+  { store, threads }: Pick<DatabasesOptions, 'store' | 'threads'>,
+  limits: Limits,
+): Promise<RecordStore> {
+  if (store === undefined) return LocalStore.open(directory as string, limits, threads);
+  // Loaded only where it is used.
+  const { NodePostgres, PostgresStore } = await import('../store/postgres/index.js');
+  const { url, replica, connections = STORE_CONNECTIONS, statementTimeoutMs } = store;
+  const common = { maxConnections: connections, statementTimeoutMs };
+  return new PostgresStore(new NodePostgres({ ...common, url }), limits, {
+    replica:
+      replica === undefined ? undefined : new NodePostgres({ ...common, url: replica, isReplica: true }),
+    probes: new NodePostgres({ ...common, url, maxConnections: 1 }),
+    connections,
+  });
+}
+
+/** How far the opening of a directory has come. */
+export interface OpenProgress {
+  /** Number of databases. */
+  databases: number;
+  /** Number of databases that are loaded. */
+  loaded: number;
+  /** Number of records that are loaded. */
+  records: number;
+}
+
+export interface OpenCall {
+  signal?: AbortSignal | undefined;
+  /** Called a few times a second, and once when all databases are loaded. */
+  onProgress?: ((progress: OpenProgress) => void) | undefined;
+}
+
+const PROGRESS_MS = 200;
+
+/** Opens databases as {@link beginDatabases} does; resolves once all databases are loaded. */
+export async function openDatabases(
+  options: DatabasesOptions,
+  call: OpenCall = {},
+): Promise<DatabaseService> {
+  const { signal } = call;
+  signal?.throwIfAborted();
+  const databases = await beginDatabases(options);
+  try {
+    const loaded = whenReady(databases, call);
+    await (signal === undefined ? loaded : unlessAborted(loaded, signal));
+  } catch (error) {
+    await databases.close();
+    throw error;
+  }
+  return databases;
+}
+
+async function whenReady(databases: DatabaseService, { signal, onProgress }: OpenCall): Promise<void> {
+  if (onProgress === undefined) return databases.ready;
+  for (let isReady = false; !isReady; ) {
+    isReady = await Promise.race([databases.ready.then(() => true), sleep(PROGRESS_MS).then(() => false)]);
+    const states = await databases.monitor.states();
+    // After an abort, the caller is told nothing more.
+    if (signal?.aborted) return;
+    onProgress({
+      databases: states.length,
+      loaded: states.filter(({ loaded }) => loaded).length,
+      records: states.reduce((sum, { records }) => sum + records, 0),
+    });
+  }
+}
