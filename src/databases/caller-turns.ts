@@ -13,7 +13,7 @@ export class CallerTurns {
 
   /** The turns at the server of a database; undefined in a store that schedules its work itself. */
   of(id: string): FairLimiter | undefined {
-    const calls = this.#store.callsOf?.(id);
+    const calls = this.#store.callsOf(id);
     if (calls === undefined) return undefined;
     const { server, atOnce } = calls;
     const known = this.#limiters.get(server);

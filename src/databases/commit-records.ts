@@ -1,5 +1,6 @@
 import { CosiftError } from '../errors.js';
-import type { CommitResult, EmbeddedVectors, PreparedRecords, RecordStore } from '../store/record-store.js';
+import type { EmbeddedVectors } from '../store/embedded-vectors.js';
+import type { CommitResult, PreparedRecords, RecordStore } from '../store/record-store.js';
 import { StaleError } from '../store/store-errors.js';
 import type { EmbedTexts } from './database-embedder.js';
 import type { WriteBarrier, WriteOptions } from './write-barrier.js';

@@ -3,7 +3,8 @@ import type { Stoppable } from '../async/stoppable.js';
 import { anyUnitVector, type Embedder } from '../embedding/index.js';
 import { CosiftError, isCode, type Problem } from '../errors.js';
 import type { Limits, SearchRequest } from '../schema/index.js';
-import type { DatabaseInfo, EmbeddedVectors, SearchVector } from '../store/record-store.js';
+import type { EmbeddedVectors } from '../store/embedded-vectors.js';
+import type { DatabaseInfo, SearchVector } from '../store/record-store.js';
 import type { DatabaseInfoCache } from './database-info-cache.js';
 import type { Models } from './models.js';
 

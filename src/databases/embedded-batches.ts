@@ -2,7 +2,8 @@ import { batchesOfLines, type LineBatch } from '../async/line-batches.js';
 import { LinkedAbort } from '../async/linked-abort.js';
 import { untilAborted } from '../async/until-aborted.js';
 import { CosiftError } from '../errors.js';
-import type { EmbeddedVectors, PreparedRecords } from '../store/record-store.js';
+import type { EmbeddedVectors } from '../store/embedded-vectors.js';
+import type { PreparedRecords } from '../store/record-store.js';
 import { type CommitOptions, type Destination, embedTexts } from './commit-records.js';
 
 /** Batches that are embedded while another batch is committed: enough to keep every worker busy. */

@@ -8,6 +8,7 @@ export {
   readModelDirectory,
 } from '../embedding/index.js';
 export { DataLock, LOCK_FILE } from '../store/local/data-lock.js';
+export { LocalStore } from '../store/local/index.js';
 export type { RecordForm } from '../store/record-store.js';
 export { checkLines, SHORT_RECORD_BYTES } from './check-lines.js';
 export { type ExamineAllCall, examineDirectory } from './doctor/index.js';
@@ -16,6 +17,7 @@ export {
   copyRecords,
   type FeedEnd,
   type MigratedDatabase,
+  type MigrationTarget,
   migrateDatabase,
   type RecordSource,
   readFeedToEnd,
@@ -30,7 +32,7 @@ export {
   Models,
 } from './models.js';
 export type { DatabaseStats } from './monitor.js';
-export { beginDatabases, type OpenProgress, openDatabases, openStore, type StoreServer } from './open.js';
+export { beginDatabases, type OpenProgress, openDatabases, openPostgres, type StoreServer } from './open.js';
 export type { PageOptions, PageReply } from './record-reader.js';
 export type { Scope } from './scope.js';
 export { DatabaseService, type Readiness } from './service.js';

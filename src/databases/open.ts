@@ -6,7 +6,7 @@ import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits } from '../schema/index.js';
 import { STORE_CONNECTIONS } from '../schema/open-options.js';
 import { LocalStore } from '../store/local/index.js';
-import type { RecordStore } from '../store/record-store.js';
+import type { PostgresStore } from '../store/postgres/index.js';
 import { keptModels } from './kept-models.js';
 import { isDirectory, type ModelSources, Models } from './models.js';
 import { DatabaseService } from './service.js';
@@ -47,7 +47,7 @@ export interface DatabasesOptions {
  * that is not allowed, and for a file in place of the directory.
  */
 export async function beginDatabases(options: DatabasesOptions): Promise<DatabaseService> {
-  const { directory, embedWorkers, limits = LIMITS, models, resume = true } = options;
+  const { directory, store, threads, embedWorkers, limits = LIMITS, models, resume = true } = options;
   // A program may change its working directory while the directory is open.
   const place = directory === undefined ? undefined : path.resolve(directory);
   if (place !== undefined && existsSync(place) && !isDirectory(place)) {
@@ -56,20 +56,19 @@ export async function beginDatabases(options: DatabasesOptions): Promise<Databas
   // The models are checked before the lock of the directory is taken.
   const kept = place === undefined ? {} : keptModels(place);
   const checkedModels = new Models({ ...kept, ...models }, embedWorkers);
-  const store = await openStore(place, options, limits);
-  return new DatabaseService(store, checkedModels, { limits, resume });
+  const opened =
+    store === undefined
+      ? LocalStore.open(place as string, limits, threads)
+      : await openPostgres(store, limits);
+  return new DatabaseService(opened, checkedModels, { limits, resume });
 }
 
-/** Opens the store alone, for work that embeds nothing. */
-export async function openStore(
-  directory: string | undefined,
-  { store, threads }: Pick<DatabasesOptions, 'store' | 'threads'>,
+/** Opens a store in PostgreSQL. Its module is loaded only where it is used. */
+export async function openPostgres(
+  { url, replica, connections = STORE_CONNECTIONS, statementTimeoutMs }: StoreServer,
   limits: Limits,
-): Promise<RecordStore> {
-  if (store === undefined) return LocalStore.open(directory as string, limits, threads);
-  // Loaded only where it is used.
+): Promise<PostgresStore> {
   const { NodePostgres, PostgresStore } = await import('../store/postgres/index.js');
-  const { url, replica, connections = STORE_CONNECTIONS, statementTimeoutMs } = store;
   const common = { maxConnections: connections, statementTimeoutMs };
   return new PostgresStore(new NodePostgres({ ...common, url }), limits, {
     replica:

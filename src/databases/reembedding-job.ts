@@ -128,7 +128,7 @@ export class ReembeddingJob {
 
   async #begin({ fingerprint, dimensions }: Embedder): Promise<void> {
     const settings = { model: this.model, fingerprint, dimensions };
-    const begun = await this.#dependencies.store.beginReembedding(this.#id, settings);
+    const begun = await this.#dependencies.store.reembedder.begin(this.#id, settings);
     this.#done = begun.done;
     this.#startedAt = begun.startedAt;
   }
@@ -138,14 +138,14 @@ export class ReembeddingJob {
     const { records } = await store.describeDatabase(this.#id);
     await this.#catchUp(embedder, records);
     // Most of the work of the switch is done while writes continue.
-    await store.warmReembedding(this.#id);
+    await store.reembedder.warm(this.#id);
     for (;;) {
       await this.#catchUp(embedder, 0);
       const release = await this.#holdWriters();
       try {
         this.#state = 'switching';
         while (!(await this.#embedBatch(embedder)).isLast);
-        await store.switchReembedding(this.#id);
+        await store.reembedder.switch(this.#id);
         await infos.refresh(this.#id);
         this.#state = 'done';
         return;
@@ -207,13 +207,13 @@ export class ReembeddingJob {
     const { store, limits } = this.#dependencies;
     const { signal } = this.#stopped;
     signal.throwIfAborted();
-    const batch = await retryWhileBusy(() => store.prepareReembedding(this.#id), signal);
+    const batch = await retryWhileBusy(() => store.reembedder.prepare(this.#id), signal);
     const split = { lines: (text: number) => batch.lines(text), maxPassages: limits.passages_per_record };
     const options = { signal, caller: CALLER, waitForRoom: true, split };
     const texts = batch.texts();
     const embedded = await embedder.embedPassages(texts, options);
     const { fingerprint } = embedder;
-    const commit = () => store.commitReembedding(this.#id, batch, { ...embedded, fingerprint });
+    const commit = () => store.reembedder.commit(this.#id, batch, { ...embedded, fingerprint });
     this.#done = await retryWhileBusy(commit, signal);
     return { isLast: batch.isLast, texts: texts.length };
   }
@@ -223,7 +223,7 @@ export class ReembeddingJob {
     const { store, barriers } = this.#dependencies;
     const open = await barriers.of(this.#id).close();
     try {
-      const release = await store.holdWriters(this.#id);
+      const release = await store.reembedder.holdWriters(this.#id);
       return async () => {
         // The writers of this process need not wait for the store, which knows whose hold it is.
         open();
@@ -242,7 +242,7 @@ export class ReembeddingJob {
     this.#problem = { code, detail: error instanceof Error ? error.message : String(error) };
     // The unfinished vectors would keep the disk full.
     if (code === 'disk_full') {
-      await this.#dependencies.store.cancelReembedding(this.#id).catch(() => undefined);
+      await this.#dependencies.store.reembedder.cancel(this.#id).catch(() => undefined);
     }
   }
 }

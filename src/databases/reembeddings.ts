@@ -18,9 +18,9 @@ export class Reembeddings {
   #closed = false;
 
   constructor(dependencies: Dependencies) {
-    const { reembeddingLeases } = dependencies.store;
+    const { leases } = dependencies.store.reembedder;
     this.#dependencies = dependencies;
-    this.#shared = reembeddingLeases && new SharedReembeddings(reembeddingLeases);
+    this.#shared = leases && new SharedReembeddings(leases);
   }
 
   /**
@@ -99,7 +99,7 @@ export class Reembeddings {
   async resume(id: string): Promise<void> {
     const { store, infos, models } = this.#dependencies;
     // A re-embedding that cannot be read does not block the start. A request to start it reports the error.
-    const unfinished = await store.reembedding(id).catch(() => null);
+    const unfinished = await store.reembedder.find(id).catch(() => null);
     if (unfinished === null) return;
     const { model, done, startedAt } = unfinished;
     // Another process may have the model.
@@ -142,7 +142,7 @@ export class Reembeddings {
   async #cancelStored(id: string, job: ReembeddingJob | undefined): Promise<void> {
     try {
       // The process that does it learns of that by its next step.
-      await this.#dependencies.store.cancelReembedding(id);
+      await this.#dependencies.store.reembedder.cancel(id);
     } catch (error) {
       // A re-embedding that failed because the disk is full has removed its vectors already.
       if (!(isCode(error, 'reembedding_not_found') && job?.state === 'failed')) throw error;

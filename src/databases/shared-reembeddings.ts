@@ -1,6 +1,6 @@
 import { sleep } from '../async/sleep.js';
 import type { Reembedding } from '../schema/index.js';
-import type { ReembeddingLeases, SharedReembedding } from '../store/record-store.js';
+import type { ReembeddingLeases, SharedReembedding } from '../store/reembedding-store.js';
 
 /** How often leases are renewed, and the re-embeddings of other processes are looked at. Milliseconds. */
 const RENEW_MS = 1_500;

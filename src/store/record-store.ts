@@ -2,7 +2,6 @@ import type { TextSource } from '../api/text-line.js';
 import type { Stoppable } from '../async/stoppable.js';
 import type { Problem } from '../errors.js';
 import type {
-  Change,
   DatabaseDescription,
   DeleteRequest,
   DoctorCheck,
@@ -10,9 +9,10 @@ import type {
   FilterGroup,
   Pagination,
   QueryRequest,
-  Reembedding,
   SearchRequest,
 } from '../schema/index.js';
+import type { EmbeddedVectors } from './embedded-vectors.js';
+import type { ReembeddingStore } from './reembedding-store.js';
 import type { DatabaseProgress, ProgressOptions, StoreEvents, StoreStats } from './store-state.js';
 
 /**
@@ -27,7 +27,7 @@ export interface RecordStore {
    * The server of a database, and the calls for callers that run there at once, so that the store's own work and other
    * servers find room beside them. Undefined in a store that schedules its work itself.
    */
-  callsOf?(id: string): { server: string; atOnce: number } | undefined;
+  callsOf(id: string): { server: string; atOnce: number } | undefined;
 
   /**
    * Makes every database ready for requests. A database that cannot be opened does not block the others:
@@ -118,60 +118,15 @@ export interface RecordStore {
    */
   exportLines(id: string, request: StoreExportRequest, signal?: AbortSignal): AsyncIterable<Uint8Array>;
   /**
-   * The lines of some records with their vectors, in the order of the ids; a record that does not exist has none. Absent in a
-   * store that is exported in less time.
-   */
-  linesOf?(id: string, ids: readonly number[]): Promise<Uint8Array>;
-
-  /**
    * Calls `onWritten` with the id of a database after any process wrote to it, and with undefined when writes may have
    * been missed. In a store that only one process uses, it is never called.
    */
   watch(onWritten: (id: string | undefined) => void): void;
 
-  /** Which process does the re-embedding of each database. Absent in a store that only one process uses. */
-  readonly reembeddingLeases?: ReembeddingLeases;
-
   /** One above every id that a database ever gave to a record. */
   nextId(id: string): Promise<number>;
 
-  /**
-   * Replaces the change feed of a database, its times and its next id, by those of another store that has the same records. Absent
-   * in a store whose feeds are its own.
-   */
-  adoptFeed?(id: string, feed: AdoptedFeed): Promise<void>;
-
-  /** Starts to store vectors of another model besides the current ones, or continues an interrupted re-embedding. */
-  beginReembedding(id: string, settings: ReembeddingSettings): Promise<StoredReembedding>;
-  /** Returns the unfinished re-embedding of a database; null when there is none. */
-  reembedding(id: string): Promise<StoredReembedding | null>;
-  /** Reads the next records whose texts need a vector of the new model. */
-  prepareReembedding(id: string): Promise<ReembeddingBatch>;
-  /** Stores the new vectors of a batch; resolves with the number of records that have a new vector. */
-  commitReembedding(
-    id: string,
-    batch: ReembeddingBatch,
-    embedded: EmbeddedVectors & { fingerprint: string },
-  ): Promise<number>;
-  /** Does the part of the switch that can run while writes continue. */
-  warmReembedding(id: string): Promise<void>;
-  /**
-   * Keeps upserts of other processes waiting until the returned function is called; they are refused as `busy` after some
-   * seconds. A store that one process uses has nothing to hold.
-   */
-  holdWriters(id: string): Promise<() => Promise<void>>;
-  /**
-   * Replaces the vectors of the database by the new ones, and its model by the new one.
-   *
-   * @throws {StaleError} when records were written after the last batch.
-   */
-  switchReembedding(id: string): Promise<void>;
-  /**
-   * Removes the new vectors.
-   *
-   * @throws {CosiftError} `reembedding_not_found`
-   */
-  cancelReembedding(id: string): Promise<void>;
+  readonly reembedder: ReembeddingStore;
 
   /**
    * Makes an archive of one database, or of everything: all databases, keys and webhooks, as they are at one moment. One
@@ -233,32 +188,10 @@ export interface PreparedRecords extends TextSource {
   problems(): BadLine[];
 }
 
-/** Records that wait for vectors of another model. Only the store that made the batch can commit it. */
-export interface ReembeddingBatch extends TextSource {
-  /** Whether the database had no further records to embed when the batch was made. */
-  readonly isLast: boolean;
-  /** The texts to embed, in the order in which `commitReembedding` expects their vectors. */
-  texts(): string[];
-}
-
 export interface BadLine {
   /** 1 for the first line of the stream. */
   line: number;
   problem: Problem;
-}
-
-/** Vectors of texts. */
-export interface EmbeddedVectors {
-  /** One after the other: one for each text, or one for each passage of a text that was split. */
-  vectors: Float32Array;
-  /**
-   * The texts that were split, in order. For each: the number of the text, the number of its passages, the number of its
-   * vectors, and three numbers for each vector: the line, and the range in the line's value. A text with more passages
-   * than allowed has no vectors, and `commit` refuses its record. Default: none.
-   */
-  splits?: Uint32Array | undefined;
-  /** The fingerprint of the model that made them; undefined where nothing was embedded. */
-  fingerprint?: string | undefined;
 }
 
 export interface CommitResult {
@@ -341,59 +274,6 @@ export interface StoreExportRequest extends Visibility {
   filter?: FilterGroup | undefined;
   /** Whether lines have vectors. */
   vectors: boolean;
-}
-
-export interface ReembeddingSettings {
-  model: string;
-  fingerprint: string;
-  dimensions: number;
-}
-
-/**
- * Which of the processes that use one store does the re-embedding of each database. A process that ends without
- * releasing its lease loses it after some seconds.
- */
-export interface ReembeddingLeases {
-  /** The last re-embedding of every database that had one. */
-  all(): Promise<SharedReembedding[]>;
-  /** Takes a re-embedding for this process and stores its state; false while another process has it. */
-  take(database: string, state: Reembedding): Promise<boolean>;
-  /** Keeps the lease and stores the state; false once another process has it, or the re-embedding was removed. */
-  renew(database: string, state: Reembedding): Promise<boolean>;
-  /** Ends the lease and stores the state. Another process may then take the re-embedding. */
-  release(database: string, state: Reembedding): Promise<void>;
-  /** Forgets the re-embedding. The process that does it ends it. */
-  remove(database: string): Promise<void>;
-}
-
-/** The last re-embedding of a database, as the process that did it described it. */
-export interface SharedReembedding {
-  database: string;
-  state: Reembedding;
-  /** Whether another process is doing it. */
-  isElsewhere: boolean;
-}
-
-/** The change feed of another store. */
-export interface AdoptedFeed {
-  /** The position of the last change, and its epoch. */
-  position: number;
-  epoch: string;
-  /** The changes that are kept, oldest first. */
-  changes: readonly Change[];
-  times: StoredDatabase['times'];
-  /** One above every id that was ever given. */
-  nextId: number;
-}
-
-/** An unfinished re-embedding. */
-export interface StoredReembedding {
-  model: string;
-  fingerprint: string;
-  /** Records that have their new vector. */
-  done: number;
-  /** ISO 8601. */
-  startedAt: string;
 }
 
 /** Options of an examination. */

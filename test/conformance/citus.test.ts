@@ -84,7 +84,7 @@ describe.runIf(URL !== undefined)('Citus', () => {
         await store.createDatabase('long', { model: 'm', fingerprint: 'm', dimensions: 2 });
         // The creation makes tables, which is done in two phases.
         expect(await phases()).toBeGreaterThan(0);
-        await store.beginReembedding('long', { model: 'n', fingerprint: 'n', dimensions: 2 });
+        await store.reembedder.begin('long', { model: 'n', fingerprint: 'n', dimensions: 2 });
         await phases();
         await put('db', [{ id: 1, data: { at: -1, more: true }, vector: [1, 0] }]);
         await put('db', [{ id: 1, data: { at: -1, more: true }, vector: [1, 0] }]);
@@ -104,9 +104,9 @@ describe.runIf(URL !== undefined)('Citus', () => {
         };
         const prepared = await store.prepareBatch('long', text);
         await store.commit('long', prepared, { ...passages, fingerprint: 'm' });
-        const batch = await store.prepareReembedding('long');
-        await store.commitReembedding('long', batch, { ...passages, fingerprint: 'n' });
-        await (await store.holdWriters('long'))();
+        const batch = await store.reembedder.prepare('long');
+        await store.reembedder.commit('long', batch, { ...passages, fingerprint: 'n' });
+        await (await store.reembedder.holdWriters('long'))();
         const times = { created_at: '2026-01-01T00:00:00Z', last_write_at: '2026-01-01T00:00:00Z' };
         const change = {
           position: 1,
@@ -119,7 +119,7 @@ describe.runIf(URL !== undefined)('Citus', () => {
         await store.adoptFeed('db', feed);
         expect(await phases()).toBe(0);
         // These remove tables afterwards.
-        await store.switchReembedding('long');
+        await store.reembedder.switch('long');
         expect((await store.describeDatabase('long')).model).toBe('n');
       } finally {
         await administrator.query('ALTER SYSTEM RESET citus.recover_2pc_interval');

@@ -49,11 +49,11 @@ describe.skipIf(NO_SERVER !== undefined)(
     };
     /** Gives every record that has none its new vector. */
     const catchUp = async (id: string) => {
-      await switching.beginReembedding(id, NEW);
+      await switching.reembedder.begin(id, NEW);
       for (let isLast = false; !isLast; ) {
-        const batch = await switching.prepareReembedding(id);
+        const batch = await switching.reembedder.prepare(id);
         const vectors = new Float32Array(batch.texts().flatMap(() => [0, 1]));
-        await switching.commitReembedding(id, batch, { vectors, fingerprint: NEW.fingerprint });
+        await switching.reembedder.commit(id, batch, { vectors, fingerprint: NEW.fingerprint });
         isLast = batch.isLast;
       }
     };
@@ -63,7 +63,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       await put(switching, id, 1);
       await catchUp(id);
       await put(writing, id, 2);
-      await expect(switching.switchReembedding(id)).rejects.toBeInstanceOf(StaleError);
+      await expect(switching.reembedder.switch(id)).rejects.toBeInstanceOf(StaleError);
       // The hold must not pass before the test looks.
       const later = 'held_until = held_until + 3600000';
       await server.run(`UPDATE cosift.databases SET ${later} WHERE id = '${id}'`, 'test_1');
@@ -99,13 +99,13 @@ describe.skipIf(NO_SERVER !== undefined)(
         // The first of these may have been written before the last batch was read, and the second was not.
         await isWritten();
         await isWritten();
-        await expect(switching.switchReembedding(id)).rejects.toBeInstanceOf(StaleError);
+        await expect(switching.reembedder.switch(id)).rejects.toBeInstanceOf(StaleError);
         // The commit that was in progress when the switch failed may end, and the next one waits.
         await looked();
         for (let isSwitched = false; !isSwitched; ) {
           await catchUp(id);
           // A hold may pass before, on a very slow machine.
-          isSwitched = await switching.switchReembedding(id).then(
+          isSwitched = await switching.reembedder.switch(id).then(
             () => true,
             (error) => {
               if (!(error instanceof StaleError)) throw error;

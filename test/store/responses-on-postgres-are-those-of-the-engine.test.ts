@@ -122,7 +122,7 @@ describe('responses about hostile texts (seed 17)', () => {
       (store) => store.createDatabase('db', { ...settings, dimensions: 4 }),
       (store) => store.createDatabase('db', { ...settings, embed, approximate: true, lexical: true }),
       (store) => store.describeDatabase('none'),
-      (store) => store.cancelReembedding('db'),
+      (store) => store.reembedder.cancel('db'),
       (store) => store.record('db', '999999', { form: 'integer' }),
     ];
     for (const call of calls) {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/schema/index.js';
+import type { EmbeddedVectors } from '../../src/store/embedded-vectors.js';
 import { LocalStore } from '../../src/store/local/index.js';
 import { Catalog } from '../../src/store/postgres/catalog.js';
 import { PostgresStore } from '../../src/store/postgres/index.js';
@@ -10,12 +11,7 @@ import { RecordReader } from '../../src/store/postgres/record-reader.js';
 import { marginOf } from '../../src/store/postgres/scores.js';
 import { Searcher } from '../../src/store/postgres/searcher.js';
 import { Servers } from '../../src/store/postgres/servers.js';
-import type {
-  EmbeddedVectors,
-  RecordForm,
-  RecordStore,
-  StoreSearchRequest,
-} from '../../src/store/record-store.js';
+import type { RecordForm, RecordStore, StoreSearchRequest } from '../../src/store/record-store.js';
 import { uuidOf } from '../conformance/random-records.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';

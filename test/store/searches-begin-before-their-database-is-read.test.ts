@@ -101,12 +101,12 @@ test('a search finds the records of the table that another front switched to', a
   await writer.createDatabase('switched', { model: 'm', fingerprint: 'm', dimensions: 2 });
   await put('switched');
   expect(await found('switched')).toEqual([1]);
-  await writer.beginReembedding('switched', { model: 'o', fingerprint: 'm', dimensions: 2 });
-  const batch = await writer.prepareReembedding('switched');
+  await writer.reembedder.begin('switched', { model: 'o', fingerprint: 'm', dimensions: 2 });
+  const batch = await writer.reembedder.prepare('switched');
   const embedded = { vectors: Float32Array.of(0, 1), fingerprint: 'm' };
-  await writer.commitReembedding('switched', batch, embedded);
-  await (await writer.holdWriters('switched'))();
-  await writer.switchReembedding('switched');
+  await writer.reembedder.commit('switched', batch, embedded);
+  await (await writer.reembedder.holdWriters('switched'))();
+  await writer.reembedder.switch('switched');
   await put('switched', [0, 2, 2, 0, 0, 1, 0, 1, 2]);
   expect(await found('switched')).toEqual([1, 2]);
 });

@@ -187,22 +187,22 @@ const useAll = async () => {
   // Another process embeds the database with another model.
   const other = new PostgresStore(database, LIMITS);
   const catchUp = async (passages: number) => {
-    const batch = await other.prepareReembedding('all');
+    const batch = await other.reembedder.prepare('all');
     const count = batch.texts().length;
     const vectors = Float32Array.from({ length: count * passages * 2 }, (_, at) => 1 - (at % 2));
     const splits = Array.from({ length: count }, (_, at) => [at, 2, 2, 0, 0, 1, 0, 1, 2]).flat();
-    await other.commitReembedding('all', batch, {
+    await other.reembedder.commit('all', batch, {
       ...{ vectors, fingerprint: 'n' },
       ...(passages > 1 && { splits: Uint32Array.from(splits) }),
     });
   };
-  await other.beginReembedding('all', { model: 'o', fingerprint: 'o', dimensions: 2 });
-  await other.beginReembedding('all', { model: 'n', fingerprint: 'n', dimensions: 2 });
-  await other.reembedding('all');
-  await (await other.holdWriters('all'))();
+  await other.reembedder.begin('all', { model: 'o', fingerprint: 'o', dimensions: 2 });
+  await other.reembedder.begin('all', { model: 'n', fingerprint: 'n', dimensions: 2 });
+  await other.reembedder.find('all');
+  await (await other.reembedder.holdWriters('all'))();
   await catchUp(2);
   await put('all', [{ id: 4, data: { text: 'later' } }]);
-  await expect(other.switchReembedding('all')).rejects.toBeInstanceOf(StaleError);
+  await expect(other.reembedder.switch('all')).rejects.toBeInstanceOf(StaleError);
   // The hold must not pass before the commit looks.
   await pglite.write((sql) => sql.run('UPDATE cosift.databases SET held_until = held_until + 3600000'));
   const waiting = new AbortController();
@@ -214,10 +214,10 @@ const useAll = async () => {
   waiting.abort(new Error('left'));
   await left;
   await catchUp(1);
-  await other.switchReembedding('all');
-  await other.beginReembedding('all', { model: 'o', fingerprint: 'o', dimensions: 2 });
-  await other.cancelReembedding('all');
-  const { reembeddingLeases: leases } = store;
+  await other.reembedder.switch('all');
+  await other.reembedder.begin('all', { model: 'o', fingerprint: 'o', dimensions: 2 });
+  await other.reembedder.cancel('all');
+  const { leases } = store.reembedder;
   const state = { model: 'm', state: 'running', done: 0, records: 1 } as never;
   await leases.take('all', state);
   await leases.all();

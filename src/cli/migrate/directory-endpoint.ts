@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { openStore } from '../../databases/index.js';
+import { LocalStore } from '../../databases/index.js';
 import { readIfExists, writeSecret } from '../../server/files/secret-file.js';
 import { KeyFile } from '../../server/keys/key-file.js';
 import { hashKey } from '../../server/keys/key-format.js';
@@ -11,10 +11,11 @@ import { type Endpoint, LIMITS_OF_MIGRATION } from './endpoint.js';
 export async function openDirectoryEndpoint(directory: string): Promise<Endpoint> {
   const root = path.resolve(directory);
   const file = (name: string) => path.join(root, name);
-  const store = await openStore(root, {}, LIMITS_OF_MIGRATION);
+  const store = LocalStore.open(root, LIMITS_OF_MIGRATION);
   return {
     name: directory,
     store,
+    support: undefined,
     keys: new KeyFile(file('keys.json')),
     webhooks: () => readWebhooks(file('webhooks.json')),
     addWebhooks: async (added) => {

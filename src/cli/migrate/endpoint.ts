@@ -1,13 +1,12 @@
+import type { MigrationTarget } from '../../databases/index.js';
 import { LIMITS, type Limits, maxOf } from '../../schema/limits.js';
 import type { KeyStorage } from '../../server/keys/key-storage.js';
 import type { StoredWebhook } from '../../server/webhooks/stored-webhook.js';
-import type { RecordStore } from '../../store/record-store.js';
 
 /** A data directory or a PostgreSQL database, with all that a service keeps in it. */
-export interface Endpoint {
+export interface Endpoint extends MigrationTarget {
   /** How messages call it. */
   readonly name: string;
-  readonly store: RecordStore;
   readonly keys: KeyStorage;
   webhooks(): Promise<StoredWebhook[]>;
   /** Adds webhooks. Those that are there already stay as they are. */

@@ -143,13 +143,13 @@ class Migration {
 
   async #moveDatabase(id: string): Promise<boolean> {
     const [source, target] = [this.#source.store, this.#target.store];
-    if ((await source.reembedding(id)) !== null) {
+    if ((await source.reembedder.find(id)) !== null) {
       const detail = `database "${id}" is being embedded with another model: let that end, or cancel it`;
       throw new CosiftError('reembedding_running', detail);
     }
     await target.createDatabase(id, await settingsOf(source, id));
     const started = Date.now();
-    const { records, checksum, hasFeed } = await migrateDatabase(source, target, id, {
+    const { records, checksum, hasFeed } = await migrateDatabase(source, this.#target, id, {
       signal: this.#signal,
       onProgress: (pass, done, total) => this.#bar.update(pass === 1 ? 'copied' : 'compared', done, total),
     });

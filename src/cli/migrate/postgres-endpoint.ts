@@ -1,5 +1,5 @@
 import { withoutPassword } from '../../config/parsers.js';
-import { openStore } from '../../databases/index.js';
+import { openPostgres } from '../../databases/index.js';
 import { sameHash } from '../../server/keys/key-format.js';
 import { PostgresKeyStorage } from '../../server/keys/postgres-key-storage.js';
 import { PostgresWebhookStore } from '../../server/webhooks/postgres-webhook-store.js';
@@ -9,12 +9,13 @@ import { type Endpoint, LIMITS_OF_MIGRATION } from './endpoint.js';
 /** Opens a PostgreSQL database. Services that use it go on. */
 export async function openPostgresEndpoint(url: string): Promise<Endpoint> {
   const tables = await ServiceTables.open(new NodePostgres({ url, maxConnections: 2 }));
-  const store = await openStore(undefined, { store: { url } }, LIMITS_OF_MIGRATION);
+  const store = await openPostgres({ url }, LIMITS_OF_MIGRATION);
   const keys = new PostgresKeyStorage(tables);
   const webhooks = new PostgresWebhookStore(tables);
   return {
     name: withoutPassword(url),
     store,
+    support: store,
     keys,
     webhooks: () => webhooks.list(),
     addWebhooks: async (added) => {

@@ -1,5 +1,6 @@
 import { CosiftError } from '../../errors.js';
 import { type Change, type Changes, parseJson } from '../../schema/index.js';
+import type { MigrationSupport } from '../../store/migration-support.js';
 import type { RecordStore } from '../../store/record-store.js';
 
 /** Changes of one read. */
@@ -33,17 +34,16 @@ export async function readFeedToEnd(
   }
 }
 
-/**
- * Continues the change feed of `source` in `target`, so that followers go on after their position. Returns false where
- * the target has a feed of its own.
- */
-export async function copyFeed(source: RecordStore, target: RecordStore, database: string): Promise<boolean> {
-  if (target.adoptFeed === undefined) return false;
+/** Continues the change feed of `source` in `target`, so that followers go on after their position. */
+export async function copyFeed(
+  source: RecordStore,
+  target: MigrationSupport,
+  database: string,
+): Promise<void> {
   const changes: Change[] = [];
   const end = await readFeedToEnd(source, database, async (read) => {
     changes.push(...read);
   });
   const { times } = await source.describeDatabase(database);
   await target.adoptFeed(database, { ...end, changes, times, nextId: await source.nextId(database) });
-  return true;
 }

@@ -13,8 +13,8 @@ export interface CopyResult {
   records: number;
   /** Records that were different in the target, or were there alone. */
   written: number;
-  /** Reads the written records again. Resolves with whether the target has them, and so equals the source of the pass. */
-  verify: () => Promise<boolean>;
+  /** The records that were written. Once the target has them, it equals the source of the pass. */
+  changed: WrittenLines;
   /** SHA-256 over all lines of the source: identities, data, times and exact vectors. */
   checksum: string;
 }
@@ -41,7 +41,7 @@ export async function copyRecords(
   const from = new LineCursor(source.exportLines(database, request, signal));
   const to = new LineCursor(target.exportLines(database, request, signal));
   const writer = new LineWriter(target, database);
-  const changed = new WrittenLines(target, database);
+  const changed = new WrittenLines(database);
   let [records, written] = [0, 0];
   try {
     for (;;) {
@@ -74,5 +74,5 @@ export async function copyRecords(
   } finally {
     await Promise.all([from.close(), to.close()]);
   }
-  return { records, written, verify: () => changed.areStored(), checksum: hash.digest('hex') };
+  return { records, written, changed, checksum: hash.digest('hex') };
 }

@@ -1,3 +1,8 @@
 export { type FeedEnd, readFeedToEnd } from './copy-feed.js';
 export { copyRecords, type RecordSource } from './copy-records.js';
-export { type MigratedDatabase, migrateDatabase, settingsOf } from './migrate-database.js';
+export {
+  type MigratedDatabase,
+  type MigrationTarget,
+  migrateDatabase,
+  settingsOf,
+} from './migrate-database.js';

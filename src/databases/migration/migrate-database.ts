@@ -1,4 +1,5 @@
 import { CosiftError } from '../../errors.js';
+import type { MigrationSupport } from '../../store/migration-support.js';
 import type { RecordStore, StoreSettings } from '../../store/record-store.js';
 import { copyFeed } from './copy-feed.js';
 import { type CopyResult, copyRecords, type RecordSource } from './copy-records.js';
@@ -12,9 +13,15 @@ export interface MigrationCall {
   onProgress?: ((pass: number, done: number, records: number) => void) | undefined;
 }
 
-export interface MigratedDatabase extends Omit<CopyResult, 'written' | 'verify'> {
+export interface MigratedDatabase extends Omit<CopyResult, 'written' | 'changed'> {
   /** Whether followers of the change feed go on after their position. */
   hasFeed: boolean;
+}
+
+export interface MigrationTarget {
+  store: RecordStore;
+  /** Undefined for a store that has no more than its records; its change feed begins again. */
+  support: MigrationSupport | undefined;
 }
 
 /** The settings with which a database is created again. */
@@ -32,28 +39,28 @@ export async function settingsOf(store: RecordSource, database: string): Promise
  */
 export async function migrateDatabase(
   source: RecordStore,
-  target: RecordStore,
+  { store: target, support }: MigrationTarget,
   database: string,
   { signal, onProgress }: MigrationCall,
 ): Promise<MigratedDatabase> {
   for (let pass = 1; pass <= MAX_PASSES; pass++) {
     const { records, times } = await source.describeDatabase(database);
-    const { written, verify, ...copied } = await copyRecords(source, target, database, {
+    const { written, changed, ...copied } = await copyRecords(source, target, database, {
       signal,
       onProgress: (done) => onProgress?.(pass, done, records),
     });
     // Records that were written to the source during the pass are in the next one.
     const isUnchanged = (await source.describeDatabase(database)).times.last_write_at === times.last_write_at;
-    if (written > 0 && !(isUnchanged && (await verify()))) continue;
-    if (await keepIds(source, target, database)) continue;
+    if (written > 0 && !(isUnchanged && (await changed.areStored(support)))) continue;
+    if (support === undefined && (await keepIds(source, target, database))) continue;
     const counted = (await target.describeDatabase(database)).records;
     if (counted !== copied.records) {
       throw new CosiftError('damaged', `the target counts ${counted} records of ${copied.records}`);
     }
-    const hasFeed = await copyFeed(source, target, database);
+    if (support !== undefined) await copyFeed(source, support, database);
     // The feed must not have a change whose record is not in the target.
     if ((await source.describeDatabase(database)).times.last_write_at !== times.last_write_at) continue;
-    return { ...copied, hasFeed };
+    return { ...copied, hasFeed: support !== undefined };
   }
   const detail = `database "${database}" is being written to: stop the services of the source, then run it again`;
   throw new CosiftError('busy', detail);
@@ -65,7 +72,7 @@ export async function migrateDatabase(
  */
 async function keepIds(source: RecordStore, target: RecordStore, database: string): Promise<boolean> {
   const nextId = await source.nextId(database);
-  if (target.adoptFeed !== undefined || (await target.nextId(database)) >= nextId) return false;
+  if ((await target.nextId(database)) >= nextId) return false;
   const { dimensions, fingerprint } = await source.describeDatabase(database);
   const vector = Array.from({ length: dimensions }, () => 1);
   // With a model, a record without text has no vector.

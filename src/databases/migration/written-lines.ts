@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { RecordStore } from '../../store/record-store.js';
+import type { MigrationSupport } from '../../store/migration-support.js';
 import { LineCursor } from './line-cursor.js';
 
 /** Records that are verified one by one. More are verified sooner by another pass over all records. */
@@ -9,13 +9,11 @@ const BATCH = 500;
 
 /** Verifies the records that a pass wrote or deleted, by reading them again. */
 export class WrittenLines {
-  readonly #store: RecordStore;
   readonly #database: string;
   /** The hash of the line of each record; undefined for a record that was deleted. */
   readonly #wanted = new Map<number, string | undefined>();
 
-  constructor(store: RecordStore, database: string) {
-    this.#store = store;
+  constructor(database: string) {
     this.#database = database;
   }
 
@@ -24,15 +22,15 @@ export class WrittenLines {
     if (this.#wanted.size <= MAX_RECORDS) this.#wanted.set(id, line && hashOf(line));
   }
 
-  /** Whether the store has exactly these lines; false, too, where it would take too long to read them. */
-  async areStored(): Promise<boolean> {
+  /** Whether the target has exactly these lines; false, too, where it would take too long to read them. */
+  async areStored(target: MigrationSupport | undefined): Promise<boolean> {
     if (this.#wanted.size === 0) return true;
-    if (this.#store.linesOf === undefined || this.#wanted.size > MAX_RECORDS) return false;
+    if (target === undefined || this.#wanted.size > MAX_RECORDS) return false;
     const ids = [...this.#wanted.keys()];
     for (let at = 0; at < ids.length; at += BATCH) {
       const batch = ids.slice(at, at + BATCH);
       const stored = new Map<number, string>();
-      const lines = new LineCursor(oneChunk(await this.#store.linesOf(this.#database, batch)));
+      const lines = new LineCursor(oneChunk(await target.linesOf(this.#database, batch)));
       for (let line = await lines.current(); line !== undefined; line = await lines.current()) {
         stored.set(line.id, hashOf(line.bytes));
         lines.next();

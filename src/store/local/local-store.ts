@@ -2,23 +2,21 @@ import { endOfTurn } from '../../async/end-of-turn.js';
 import { type Stoppable, throwIfStopped } from '../../async/stoppable.js';
 import { CosiftError, isCode } from '../../errors.js';
 import { type Limits, parseJson } from '../../schema/index.js';
+import type { EmbeddedVectors } from '../embedded-vectors.js';
 import type {
   CommitResult,
   DatabaseInfo,
-  EmbeddedVectors,
   Examination,
   ExamineCall,
   PreparedRecords,
   RecordForm,
   RecordRequest,
   RecordStore,
-  ReembeddingSettings,
   SearchVector,
   StoreBackup,
   StoreChangesRequest,
   StoreDeleteRequest,
   StoredDatabase,
-  StoredReembedding,
   StoreExportRequest,
   StorePage,
   StoreQueryRequest,
@@ -26,17 +24,11 @@ import type {
   StoreSettings,
 } from '../record-store.js';
 import type { DatabaseProgress, StoreEvents, StoreStats } from '../store-state.js';
-import {
-  type NativeEngine,
-  type NativePage,
-  native,
-  type Prepared,
-  type ReembeddingBatch,
-  type StopFlag,
-} from './binding.js';
+import { type NativeEngine, type NativePage, native, type Prepared, type StopFlag } from './binding.js';
 import { engineLimits } from './engine-limits.js';
 import { runExamination } from './examination.js';
 import { makeBackup } from './local-backup.js';
+import { LocalReembedder } from './local-reembedder.js';
 import { refuseUnfinishedRestore } from './refuse-unfinished-restore.js';
 import { withStopFlag, withStopFlagIfPending, withStopFlagUntilDone } from './stop-flag.js';
 import { TemporaryCopy } from './temporary-copy.js';
@@ -51,11 +43,13 @@ import { unwrap } from './unwrap.js';
 export class LocalStore implements RecordStore {
   readonly #native: NativeEngine;
   readonly #directory: string;
+  readonly reembedder: LocalReembedder;
   #isBackingUp = false;
 
   private constructor(engine: NativeEngine, directory: string) {
     this.#native = engine;
     this.#directory = directory;
+    this.reembedder = new LocalReembedder(engine);
   }
 
   /**
@@ -71,6 +65,9 @@ export class LocalStore implements RecordStore {
     TemporaryCopy.removeLeftover(directory);
     return store;
   }
+
+  /** Undefined: the engine schedules its work itself. */
+  callsOf(): undefined {}
 
   async load(): Promise<void> {
     unwrap(await this.#native.load());
@@ -127,7 +124,7 @@ export class LocalStore implements RecordStore {
   async commit(
     id: string,
     prepared: PreparedRecords,
-    { vectors, splits = NO_SPLITS, fingerprint }: EmbeddedVectors,
+    { vectors, splits = new Uint32Array(), fingerprint }: EmbeddedVectors,
   ): Promise<CommitResult> {
     const records = prepared as Prepared;
     return unwrap(await this.#native.commit(id, records, vectors, splits, fingerprint)) as CommitResult;
@@ -197,47 +194,8 @@ export class LocalStore implements RecordStore {
     }
   }
 
-  async beginReembedding(id: string, settings: ReembeddingSettings): Promise<StoredReembedding> {
-    const begun = unwrap(await this.#native.beginReembedding(id, JSON.stringify(settings)));
-    return reembeddingOf(parseJson<NativeReembedding>(begun));
-  }
-
-  async reembedding(id: string): Promise<StoredReembedding | null> {
-    const found = parseJson<NativeReembedding | null>(unwrap(await this.#native.reembedding(id)));
-    return found && reembeddingOf(found);
-  }
-
-  async prepareReembedding(id: string): Promise<ReembeddingBatch> {
-    return unwrap(await this.#native.prepareReembedding(id));
-  }
-
-  async commitReembedding(
-    id: string,
-    batch: ReembeddingBatch,
-    { vectors, splits = NO_SPLITS, fingerprint }: EmbeddedVectors & { fingerprint: string },
-  ): Promise<number> {
-    return unwrap(await this.#native.commitReembedding(id, batch, vectors, splits, fingerprint));
-  }
-
   async nextId(id: string): Promise<number> {
     return unwrap(await this.#native.nextId(id));
-  }
-
-  async warmReembedding(id: string): Promise<void> {
-    unwrap(await this.#native.warmReembedding(id));
-  }
-
-  /** Does nothing: no other process writes to the directory. */
-  async holdWriters(): Promise<() => Promise<void>> {
-    return async () => undefined;
-  }
-
-  async switchReembedding(id: string): Promise<void> {
-    unwrap(await this.#native.switchReembedding(id));
-  }
-
-  async cancelReembedding(id: string): Promise<void> {
-    unwrap(await this.#native.cancelReembedding(id));
   }
 
   async backup(database: string | undefined, signal: AbortSignal): Promise<StoreBackup> {
@@ -295,20 +253,11 @@ export class LocalStore implements RecordStore {
   }
 }
 
-const NO_SPLITS = new Uint32Array();
-
 /** The state of a database in the JSON of the binding. */
 type NativeProgress = Omit<DatabaseProgress, 'memoryBytes' | 'diskBytes'> & {
   memory_bytes: number;
   disk_bytes: number;
 };
-
-/** A re-embedding in the JSON of the binding. */
-type NativeReembedding = Omit<StoredReembedding, 'startedAt'> & { started_at: string };
-
-function reembeddingOf({ started_at, ...rest }: NativeReembedding): StoredReembedding {
-  return { ...rest, startedAt: started_at };
-}
 
 function pageOf({ body, totalMicros }: NativePage): StorePage {
   return { body, searchMs: totalMicros / 1000 };

@@ -1,5 +1,6 @@
 import type { Limits } from '../../schema/index.js';
-import type { CommitResult, EmbeddedVectors, PreparedRecords, StoreSettings } from '../record-store.js';
+import type { EmbeddedVectors } from '../embedded-vectors.js';
+import type { CommitResult, PreparedRecords, StoreSettings } from '../record-store.js';
 import { type NativeRules, native, type Prepared } from './binding.js';
 import { engineLimits } from './engine-limits.js';
 import { unwrap } from './unwrap.js';

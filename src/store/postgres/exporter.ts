@@ -62,7 +62,7 @@ export class Exporter {
     }
   }
 
-  /** See `RecordStore.linesOf`. */
+  /** See `MigrationSupport.linesOf`. */
   async linesOf(id: string, ids: readonly number[]): Promise<Uint8Array> {
     return await this.#servers.of(id).read(async (sql) => {
       const entry = await this.#catalog.find(sql, id);

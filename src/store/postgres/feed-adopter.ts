@@ -1,4 +1,4 @@
-import type { AdoptedFeed } from '../record-store.js';
+import type { AdoptedFeed } from '../migration-support.js';
 import type { Catalog } from './catalog.js';
 import type { Servers } from './servers.js';
 import { arrayOf } from './sql.js';

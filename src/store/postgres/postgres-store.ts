@@ -2,26 +2,23 @@ import type { Stoppable } from '../../async/stoppable.js';
 import { CosiftError } from '../../errors.js';
 import type { Limits } from '../../schema/index.js';
 import { maxOf } from '../../schema/limits.js';
+import type { EmbeddedVectors } from '../embedded-vectors.js';
 import { unwrap } from '../local/unwrap.js';
+import type { AdoptedFeed, MigrationSupport } from '../migration-support.js';
 import type {
-  AdoptedFeed,
   CommitResult,
   DatabaseInfo,
-  EmbeddedVectors,
   Examination,
   ExamineCall,
   PreparedRecords,
   RecordForm,
   RecordRequest,
   RecordStore,
-  ReembeddingBatch,
-  ReembeddingSettings,
   SearchVector,
   StoreBackup,
   StoreChangesRequest,
   StoreDeleteRequest,
   StoredDatabase,
-  StoredReembedding,
   StoreExportRequest,
   StorePage,
   StoreQueryRequest,
@@ -63,7 +60,7 @@ export interface PostgresStoreOptions {
 }
 
 /** The record store in a PostgreSQL database with pgvector. */
-export class PostgresStore implements RecordStore {
+export class PostgresStore implements RecordStore, MigrationSupport {
   readonly #database: SqlDatabase;
   /** For what callers wait for together: a statement that is never answered must not keep all later callers waiting. */
   readonly #limited: SqlDatabase;
@@ -78,8 +75,7 @@ export class PostgresStore implements RecordStore {
   readonly #feed: FeedReader;
   readonly #exporter: Exporter;
   readonly #examiner: Examiner;
-  readonly #reembedder: Reembedder;
-  readonly reembeddingLeases: PostgresReembeddingLeases;
+  readonly reembedder: Reembedder;
   readonly #sizes: DiskSizes;
   readonly #searches = { running: 0, answered: 0 };
   readonly #commits = { running: 0, count: 0, totalMs: 0 };
@@ -112,8 +108,8 @@ export class PostgresStore implements RecordStore {
       passages_per_record: maxOf('passages_per_record'),
     };
     this.#examiner = new Examiner(servers, new Catalog(any, servers));
-    this.#reembedder = new Reembedder(servers, this.#catalog, hold);
-    this.reembeddingLeases = new PostgresReembeddingLeases(database);
+    const leases = new PostgresReembeddingLeases(database);
+    this.reembedder = new Reembedder(servers, this.#catalog, hold, leases);
   }
 
   callsOf(id: string): { server: string; atOnce: number } | undefined {
@@ -248,41 +244,6 @@ export class PostgresStore implements RecordStore {
 
   adoptFeed(id: string, feed: AdoptedFeed): Promise<void> {
     return adoptFeed(this.#servers, this.#catalog, id, feed);
-  }
-
-  beginReembedding(id: string, settings: ReembeddingSettings): Promise<StoredReembedding> {
-    return this.#reembedder.begin(id, settings);
-  }
-
-  reembedding(id: string): Promise<StoredReembedding | null> {
-    return this.#reembedder.find(id);
-  }
-
-  prepareReembedding(id: string): Promise<ReembeddingBatch> {
-    return this.#reembedder.prepare(id);
-  }
-
-  commitReembedding(
-    id: string,
-    batch: ReembeddingBatch,
-    embedded: EmbeddedVectors & { fingerprint: string },
-  ): Promise<number> {
-    return this.#reembedder.commit(id, batch, embedded);
-  }
-
-  /** Does nothing: PostgreSQL reads no index files before a switch. */
-  async warmReembedding(_id: string): Promise<void> {}
-
-  holdWriters(id: string): Promise<() => Promise<void>> {
-    return this.#reembedder.holdWriters(id);
-  }
-
-  switchReembedding(id: string): Promise<void> {
-    return this.#reembedder.switch(id);
-  }
-
-  cancelReembedding(id: string): Promise<void> {
-    return this.#reembedder.cancel(id);
   }
 
   async backup(): Promise<StoreBackup> {

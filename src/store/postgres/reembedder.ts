@@ -1,14 +1,16 @@
 import type { TextLine } from '../../api/text-line.js';
+import type { EmbeddedVectors } from '../embedded-vectors.js';
 import { type NativeTexts, native } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
 import type {
-  EmbeddedVectors,
   ReembeddingBatch,
   ReembeddingSettings,
+  ReembeddingStore,
   StoredReembedding,
-} from '../record-store.js';
+} from '../reembedding-store.js';
 import { StaleError } from '../store-errors.js';
 import { type Catalog, type CatalogEntry, engineError, settingsOf, settingsText } from './catalog.js';
+import type { PostgresReembeddingLeases } from './reembedding-leases.js';
 import { nativeRow, type RecordRow, ROW } from './rows.js';
 import type { Servers } from './servers.js';
 import { arrayOf, type Sql } from './sql.js';
@@ -55,12 +57,15 @@ class Batch implements ReembeddingBatch {
  * Embeds databases with another model. A second table gets the records with their new vectors in the order of their last
  * commit, so that records that are written meanwhile follow. The switch makes it the table of the database.
  */
-export class Reembedder {
+export class Reembedder implements ReembeddingStore {
   readonly #servers: Servers;
   readonly #catalog: Catalog;
   readonly #hold: WriterHold;
 
-  constructor(servers: Servers, catalog: Catalog, hold: WriterHold) {
+  readonly leases: PostgresReembeddingLeases;
+
+  constructor(servers: Servers, catalog: Catalog, hold: WriterHold, leases: PostgresReembeddingLeases) {
+    this.leases = leases;
     this.#servers = servers;
     this.#catalog = catalog;
     this.#hold = hold;
@@ -181,7 +186,9 @@ export class Reembedder {
     });
   }
 
-  /** See `RecordStore.holdWriters`. */
+  /** Does nothing: PostgreSQL reads no index files before a switch. */
+  async warm(): Promise<void> {}
+
   async holdWriters(id: string): Promise<() => Promise<void>> {
     const locked = (change: (sql: Sql, entry: CatalogEntry) => Promise<void>) =>
       this.#servers.of(id).write(async (sql) => change(sql, await this.#catalog.lock(sql, id)));

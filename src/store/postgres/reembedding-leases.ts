@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Reembedding } from '../../schema/index.js';
-import type { ReembeddingLeases, SharedReembedding } from '../record-store.js';
+import type { ReembeddingLeases, SharedReembedding } from '../reembedding-store.js';
 import { LimitedDatabase } from './limited-database.js';
 import { ServiceTables } from './service-tables.js';
 import type { SqlDatabase } from './sql.js';

@@ -1,12 +1,7 @@
+import type { EmbeddedVectors } from '../embedded-vectors.js';
 import type { NativeRules, NativeWrites, Prepared } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
-import type {
-  CommitResult,
-  EmbeddedVectors,
-  PreparedRecords,
-  RecordForm,
-  StoreDeleteRequest,
-} from '../record-store.js';
+import type { CommitResult, PreparedRecords, RecordForm, StoreDeleteRequest } from '../record-store.js';
 import { heldTooLong } from '../store-errors.js';
 import type { Catalog, CatalogEntry, LockedEntry } from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
