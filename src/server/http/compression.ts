@@ -29,9 +29,6 @@ const brotliOptions = (bytes: number) => ({
   },
 });
 
-/** A coding that makes a body smaller. */
-export type Compressing = Exclude<Coding, 'identity'>;
-
 type Callback = (error: Error | null, bytes: Buffer) => void;
 
 /**
@@ -74,7 +71,7 @@ export function codingOf({ headers }: FastifyRequest, bytes: number): Coding {
   return accepted[0] ?? 'identity';
 }
 
-function compress(payload: string | Uint8Array, coding: Compressing, done: Callback): void {
+function compress(payload: string | Uint8Array, coding: Coding, done: Callback): void {
   const bytes = Buffer.byteLength(payload);
   const isSmall = bytes <= MAX_SYNC_BYTES;
   if (coding === 'gzip') {
@@ -87,7 +84,7 @@ function compress(payload: string | Uint8Array, coding: Compressing, done: Callb
 }
 
 /** Compresses a body that is sent many times, as small as that is worth, in the thread pool. */
-export async function compressWell(body: string, coding: Compressing): Promise<Buffer> {
+export async function compressWell(body: Buffer, coding: Coding): Promise<Buffer> {
   if (coding === 'gzip') return await promisify(gzip)(body, { level: constants.Z_DEFAULT_COMPRESSION });
   return await promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } });
 }

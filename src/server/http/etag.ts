@@ -1,42 +1,47 @@
 import { createHash, webcrypto } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Compressing, codingOf, compressWell } from './compression.js';
+import type { Coding } from './accept-encoding.js';
+import { codingOf, compressWell } from './compression.js';
 import { overTurns } from './turns.js';
 import { addVary } from './vary.js';
 
 /** A response body that is sent many times, with its type and its entity tag. */
 export interface TaggedBody {
-  body: string;
   type: string;
   etag: string;
-  /** The compressed bodies that were sent so far. */
-  compressed: Map<Compressing, Promise<Buffer>>;
+  bytes: Buffer;
+  /** The body in each coding in which it was sent so far. */
+  coded: Map<Coding, Promise<Buffer>>;
 }
 
 export function tagged(body: string, type: string): TaggedBody {
-  const etag = tagOf(createHash('sha256').update(body).digest());
-  return { body, type, etag, compressed: new Map() };
+  const bytes = Buffer.from(body);
+  const etag = tagOf(createHash('sha256').update(bytes).digest());
+  return { type, etag, bytes, coded: new Map([['identity', Promise.resolve(bytes)]]) };
 }
 
 /** Sends `tagged`, or status 304 if `if-none-match` has its tag. */
 export async function sendTagged(
   request: FastifyRequest,
   reply: FastifyReply,
-  { body, type, etag, compressed }: TaggedBody,
+  { type, etag, bytes, coded }: TaggedBody,
 ): Promise<FastifyReply> {
   if (isUnchanged(request, reply, etag)) return reply;
-  reply.header('content-type', type);
-  const coding = codingOf(request, Buffer.byteLength(body));
-  if (coding === 'identity') return reply.send(body);
-  let bytes = compressed.get(coding);
-  if (bytes === undefined) {
-    bytes = compressWell(body, coding);
-    compressed.set(coding, bytes);
+  const coding = codingOf(request, bytes.length);
+  let body = coded.get(coding);
+  if (body === undefined) {
+    body = compressWell(bytes, coding);
+    coded.set(coding, body);
     // The next request tries again.
-    bytes.catch(() => compressed.delete(coding));
+    body.catch(() => coded.delete(coding));
   }
   addVary(reply, 'accept-encoding');
-  return reply.header('content-encoding', coding).send(await bytes);
+  if (coding !== 'identity') reply.header('content-encoding', coding);
+  reply.header('content-type', type);
+  const sent = await body;
+  // Without the body, because what makes a response of it would work for nothing.
+  if (request.method === 'HEAD') return reply.header('content-length', String(sent.length)).send();
+  return reply.send(sent);
 }
 
 /** The bodies of {@link sendWithTag}, one in a turn: to hand some megabytes to the thread pool takes milliseconds. */

@@ -3,5 +3,6 @@ import type { FastifyReply } from 'fastify';
 /** Adds a request header on which the response depends to `vary`. */
 export function addVary(reply: FastifyReply, name: string): void {
   const existing = reply.getHeader('vary');
-  reply.header('vary', existing === undefined ? name : `${existing}, ${name}`);
+  const names = existing === undefined ? [] : String(existing).split(', ');
+  if (!names.includes(name)) reply.header('vary', [...names, name].join(', '));
 }

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type TaggedBody, tagged } from '../http/etag.js';
+import { HTML_TYPE } from '../http/send-json.js';
 
 /** The sources of the page, and the modules that the build makes for it. */
 const DIRECTORIES = ['../../../web/', '../../../dist/page/'].map((path) =>
@@ -55,7 +56,7 @@ export function readPageFiles(): PageFiles {
     const type = TYPES[path.extname(name)];
     if (type !== undefined) files.set(name, tagged(text, type));
   }
-  return { version, index: tagged(indexOf(texts, version), 'text/html; charset=utf-8'), files };
+  return { version, index: tagged(indexOf(texts, version), HTML_TYPE), files };
 }
 
 /** The index with the paths of the files of this version. */

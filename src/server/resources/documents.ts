@@ -2,7 +2,16 @@ import { sendTagged, type TaggedBody, tagged } from '../http/etag.js';
 import { HTML_TYPE, JSON_TYPE } from '../http/send-json.js';
 import { DOCS_POLICY, docsPage } from '../openapi/docs-page.js';
 import { openApiDocument } from '../openapi/document.js';
-import type { Resource } from './resource.js';
+import type { Handler, Resource } from './resource.js';
+
+/** Returns a handler that sends a document, which is made for the first request. */
+function documentHandler(make: () => TaggedBody, headers: Record<string, string>): Handler {
+  let document: TaggedBody | undefined;
+  return async (request, reply) => {
+    document ??= make();
+    return sendTagged(request, reply.headers({ 'cache-control': 'no-cache', ...headers }), document);
+  };
+}
 
 export const DOCUMENTS: Resource = {
   openapi: {
@@ -13,15 +22,8 @@ export const DOCUMENTS: Resource = {
     open: true,
     tagged: true,
     success: [{ status: 200, description: 'OpenAPI 3.1', type: 'application/json' }],
-    handler: ({ operations, limits }) => {
-      let document: TaggedBody | undefined;
-      const json = () => tagged(JSON.stringify(openApiDocument(operations, limits)), JSON_TYPE);
-      return async (request, reply) => {
-        reply.header('cache-control', 'no-cache');
-        document ??= json();
-        return sendTagged(request, reply, document);
-      };
-    },
+    handler: ({ operations, limits }) =>
+      documentHandler(() => tagged(JSON.stringify(openApiDocument(operations, limits)), JSON_TYPE), {}),
   },
   docs: {
     method: 'GET',
@@ -31,14 +33,9 @@ export const DOCUMENTS: Resource = {
     open: true,
     tagged: true,
     success: [{ status: 200, description: 'A page', type: 'text/html' }],
-    handler: ({ operations, limits }) => {
-      let page: TaggedBody | undefined;
-      const html = () => tagged(docsPage(openApiDocument(operations, limits)), HTML_TYPE);
-      return async (request, reply) => {
-        reply.header('cache-control', 'no-cache').header('content-security-policy', DOCS_POLICY);
-        page ??= html();
-        return sendTagged(request, reply, page);
-      };
-    },
+    handler: ({ operations, limits }) =>
+      documentHandler(() => tagged(docsPage(openApiDocument(operations, limits)), HTML_TYPE), {
+        'content-security-policy': DOCS_POLICY,
+      }),
   },
 };
