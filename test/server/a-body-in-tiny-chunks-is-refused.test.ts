@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 /** Sends `head` and then `chunk` many times, from a thread of its own, until the connection is closed; resolves to the response. */
-async function flood(head: string, chunk: string): Promise<string> {
+async function flood(head: string, chunk: string, { url } = service): Promise<string> {
   const program = `const { parentPort, workerData: { port, head, chunk } } = require('node:worker_threads');
     const socket = require('node:net').connect(port, '127.0.0.1');
     const block = chunk.repeat(20_000);
@@ -25,7 +25,7 @@ async function flood(head: string, chunk: string): Promise<string> {
     send();
     socket.on('drain', send).on('error', () => undefined).on('data', (bytes) => (received += bytes));
     socket.on('close', () => parentPort.postMessage(received));`;
-  const workerData = { port: Number(new URL(service.url).port), head, chunk };
+  const workerData = { port: Number(new URL(url).port), head, chunk };
   const worker = new Worker(program, { eval: true, workerData });
   try {
     return await new Promise<string>((resolve) => worker.once('message', resolve));
@@ -77,4 +77,22 @@ test('more requests of one connection than may be under way are not even read', 
   expect((await flooded).match(/HTTP\/1\.1/g)).toHaveLength(33);
   expect(longest).toBeLessThan(MAX_TURN_MS);
   expect((await service.call('GET', '/livez')).status).toBe(200);
+});
+
+test('with a parser that is not known, small chunks and further requests are refused, too', {
+  timeout: 20_000,
+}, async () => {
+  const unknown = await Service.start();
+  unknown.running.app.server.on('connection', (socket: { parser?: object }) => {
+    if (socket.parser) Object.defineProperty(socket.parser, 'constructor', { value: {}, configurable: true });
+  });
+  try {
+    const search = await flood(head(unknown.adminKey, 'POST', '/v1/databases/some/search'), TINY, unknown);
+    expect(search).toContain(REFUSED);
+    const probes = await flood('', 'GET /livez HTTP/1.1\r\nhost: x\r\n\r\n', unknown);
+    expect(probes).toContain('HTTP/1.1 200 ');
+    expect((await unknown.call('GET', '/livez')).status).toBe(200);
+  } finally {
+    await unknown.stop();
+  }
 });

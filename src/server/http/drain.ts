@@ -32,8 +32,11 @@ export function drain(request: IncomingMessage, { maxBytes, maxMs }: DrainLimits
   }, CHECK_MS).unref();
 }
 
-/** The members of the parser of Node with its listeners for heads and for bodies. */
-const PARSER_LISTENERS = [2, 3];
+/** What {@link stopReading} knows of the parser of Node: its class says which members are its listeners. */
+interface Parser {
+  constructor: { kOnHeadersComplete?: number; kOnBody?: number };
+  [member: number]: unknown;
+}
 
 /** The connections that are not read any more. */
 const UNREAD = new WeakSet<Socket>();
@@ -45,12 +48,17 @@ export function stopReading(socket: Socket): void {
   // With a listener of its own, the socket is no longer read by the parser of Node, also when Node resumes it.
   socket.removeAllListeners('data');
   socket.on('data', () => undefined).pause();
-  // Node has no public function that stops its parser in the midst of the bytes that were read. Without listeners, the
-  // parser takes nanoseconds for each part of them. It gets them back for its next connection.
-  const { parser } = socket as { parser?: Record<number, unknown> | null };
+  // Node has no public function that stops its parser in the midst of the bytes that were read, at most 64 kB. Without
+  // listeners, the parser takes nanoseconds for each part of them. A parser with other members keeps its listeners: the
+  // requests in these bytes are then refused one by one.
+  const { parser } = socket as { parser?: Parser | null };
   if (!parser) return;
-  const listeners = PARSER_LISTENERS.map((at) => [at, parser[at]] as const);
+  const { kOnHeadersComplete, kOnBody } = parser.constructor;
+  const listeners = [kOnHeadersComplete, kOnBody]
+    .filter((at) => at !== undefined)
+    .map((at) => [at, parser[at]] as const);
   for (const [at] of listeners) parser[at] = undefined;
+  // The parser needs them for its next connection.
   setImmediate(() => {
     for (const [at, listener] of listeners) parser[at] = listener;
   });
