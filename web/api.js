@@ -43,6 +43,10 @@ export async function sendJson(method, path, { body, ...options } = {}) {
   return response.status === 204 ? undefined : jsonOf(response, options.signal);
 }
 
+/** Sends a search, a query or a map of a database. */
+export const ask = (database, operation, options) =>
+  sendJson('POST', databasePath(database, `/${operation}`), options);
+
 /** Repeats `request`, which may be sent twice, while the service is busy or does not respond. */
 export async function untilAnswered(signal, request) {
   for (let attempt = 1; ; attempt += 1) {

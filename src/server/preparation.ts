@@ -1,5 +1,5 @@
 import type { DatabaseService, Readiness } from '../databases/index.js';
-import type { Logger } from './observability/logger.js';
+import type { Logger } from './observability/log-stream.js';
 
 /** What happens between the start of a server and its first request, and why requests are not served meanwhile. */
 export class Preparation {

@@ -1,4 +1,4 @@
-import { databasePath, sendJson } from '../api.js';
+import { ask } from '../api.js';
 import { withoutChoice } from '../facet-choice.js';
 import { requestOf } from '../query.js';
 import { useRequest } from './use-request.js';
@@ -41,10 +41,7 @@ export function useFacets(key, query, columns, { revision, isEnabled }) {
   const requests = requestsOf(query, facets);
   const load = async (signal) => {
     const responses = await Promise.all(
-      requests.map(({ operation, body }) => {
-        const path = databasePath(database, `/${operation}`);
-        return sendJson('POST', path, { key, body, signal });
-      }),
+      requests.map(({ operation, body }) => ask(database, operation, { key, body, signal })),
     );
     const counted = new Map(
       responses.flatMap((response, at) =>
@@ -89,11 +86,7 @@ function withoutOwn(query, facet) {
 /** Decides from all records which facets are worth showing, and the intervals of their histograms. */
 async function planFacets({ key, database, columns, signal }) {
   const query = (body) =>
-    sendJson('POST', databasePath(database, '/query'), {
-      key,
-      body: { pagination: { limit: 1 }, ...body },
-      signal,
-    });
+    ask(database, 'query', { key, body: { pagination: { limit: 1 }, ...body }, signal });
   const isNumber = ({ types }) => types.length === 1 && types[0] === 'number';
   const [synced, ...planned] = await Promise.all([
     planTime(query),

@@ -1,4 +1,4 @@
-import { databasePath, sendJson } from '../api.js';
+import { ask } from '../api.js';
 import { requestOf } from '../query.js';
 import { useRequest } from './use-request.js';
 
@@ -11,16 +11,14 @@ export function useMap(key, query, { columns, revision, isEnabled }) {
   const { body } = requestOf(query);
   const { sort: _, pagination: __, ...matches } = body;
   const request = { ...matches, columns };
-  const load = async (signal) => {
-    const path = databasePath(database, '/map');
-    return { request, ...(await sendJson('POST', path, { key, body: request, signal })) };
-  };
+  const load = async (signal) => ({
+    request,
+    ...(await ask(database, 'map', { key, body: request, signal })),
+  });
   const isWanted = isEnabled && database !== '';
   return useRequest(
     isWanted ? load : undefined,
     [key, database, JSON.stringify(request), isWanted, revision],
-    {
-      delayMs: DELAY_MS,
-    },
+    { delayMs: DELAY_MS },
   );
 }

@@ -1,4 +1,4 @@
-import { databasePath, sendJson } from '../api.js';
+import { ask } from '../api.js';
 import { requestOf } from '../query.js';
 import { useRequest } from './use-request.js';
 
@@ -19,10 +19,9 @@ export function useScoreHistogram(key, query, { revision, isEnabled }) {
   const { operation, body } = requestOf({ ...query, threshold: 0 }, { limit: 1 });
   const enabled = isEnabled && database !== '' && operation === 'search';
   const load = async (signal) => {
-    const path = databasePath(database, '/search');
     const totalAbove = async (threshold) => {
       const request = { ...body, search: { ...body.search, threshold }, total: true };
-      const page = await sendJson('POST', path, { key, body: request, signal });
+      const page = await ask(database, 'search', { key, body: request, signal });
       return { total: page.total.value, best: page.results[0]?.relevance_score };
     };
     const all = await totalAbove(0);

@@ -1,4 +1,4 @@
-import { databasePath, jsonOf, send, sendJson } from '../api.js';
+import { ask, databasePath, jsonOf, send } from '../api.js';
 import { requestOf } from '../query.js';
 import { useMemo, useRef, useState } from '../vendor/hooks.js';
 import { useRequest } from './use-request.js';
@@ -75,8 +75,7 @@ function useTotal(key, query, { value: page, isLoading }) {
   const { database } = query;
   const load = async (signal) => {
     const { operation, body } = requestOf(query, { limit: 1 });
-    const path = databasePath(database, `/${operation}`);
-    const { total } = await sendJson('POST', path, { key, body: { ...body, total: true }, signal });
+    const { total } = await ask(database, operation, { key, body: { ...body, total: true }, signal });
     return { page, number: total.value };
   };
   const isWanted = hasMore && !isLoading && !isCounted;

@@ -29,6 +29,11 @@ const KINDS: Record<RequestKind, string> = {
   exports: 'exports under way',
 };
 
+function ofEach<T>(make: (kind: RequestKind) => T): Record<RequestKind, T> {
+  const kinds = Object.keys(KINDS) as RequestKind[];
+  return Object.fromEntries(kinds.map((kind) => [kind, make(kind)])) as Record<RequestKind, T>;
+}
+
 /** Responses of at most this size are not counted, because an error response must always be possible. */
 const UNCOUNTED_BYTES = 1_024;
 
@@ -44,16 +49,9 @@ export class InFlight {
   constructor(capacity: Capacity, bytes: ByteCapacity) {
     // One listener for each request in flight. The limiters bound their number.
     setMaxListeners(0, this.#closing.signal);
-    const limiter = (kind: RequestKind) =>
-      new CapacityLimiter(KINDS[kind], { total: capacity[kind], perKey: shareOf(capacity[kind]) });
-    this.#limiters = {
-      searches: limiter('searches'),
-      reads: limiter('reads'),
-      writes: limiter('writes'),
-      streams: limiter('streams'),
-      waits: limiter('waits'),
-      exports: limiter('exports'),
-    };
+    this.#limiters = ofEach(
+      (kind) => new CapacityLimiter(KINDS[kind], { total: capacity[kind], perKey: shareOf(capacity[kind]) }),
+    );
     // A part of the share would not have room for the largest body.
     this.#bodies = new CapacityLimiter('bytes of request bodies', bytes.bodies, 1);
     this.#unsent = new CapacityLimiter('bytes of responses that are not sent yet', bytes.unsent);
@@ -66,15 +64,7 @@ export class InFlight {
 
   /** Requests in flight by kind. */
   counts(): Record<RequestKind, number> {
-    const { searches, reads, writes, streams, waits, exports } = this.#limiters;
-    return {
-      searches: searches.held,
-      reads: reads.held,
-      writes: writes.held,
-      streams: streams.held,
-      waits: waits.held,
-      exports: exports.held,
-    };
+    return ofEach((kind) => this.#limiters[kind].held);
   }
 
   /** Bytes of request bodies and of unsent responses. */

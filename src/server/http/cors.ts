@@ -37,6 +37,8 @@ const MAX_AGE_SECONDS = 7_200;
 /**
  * The origins whose web pages may call the service. Browsers never send cookies or client certificates, because keys are
  * the only credentials of the service.
+ *
+ * Not by `@fastify/cors`, because no hook runs for a path that the router refuses, and a page must be able to read that error.
  */
 export class AllowedOrigins {
   readonly #origins: ReadonlySet<string>;

@@ -5,7 +5,10 @@ import { codingOf, compressWell } from './compression.js';
 import { overTurns } from './turns.js';
 import { addVary } from './vary.js';
 
-/** A response body that is sent many times, with its type and its entity tag. */
+/**
+ * A response body that is sent many times, with its type and its entity tag. `@fastify/etag` would hash it for every request, and
+ * large bodies on the event loop.
+ */
 export interface TaggedBody {
   type: string;
   etag: string;

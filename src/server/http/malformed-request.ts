@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { CosiftError } from '../../errors.js';
-import { problemBody } from './problem-response.js';
+import { PROBLEM_TYPE, problemBody } from './problem-response.js';
 
 /** Responds to bytes that Node cannot parse as an HTTP request, and closes the connection. */
 export function refuseMalformedRequests(fault: Error & { code?: string }, socket: Socket): void {
@@ -14,7 +14,7 @@ export function refuseMalformedRequests(fault: Error & { code?: string }, socket
   const body = JSON.stringify(problemBody(error, requestId));
   socket.end(
     `HTTP/1.1 ${error.status} ${REASONS[error.status] ?? 'Error'}\r\n` +
-      'content-type: application/problem+json; charset=utf-8\r\n' +
+      `content-type: ${PROBLEM_TYPE}\r\n` +
       `x-request-id: ${requestId}\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\n` +
       `connection: close\r\n\r\n${body}`,

@@ -7,7 +7,7 @@ import { isTemporary, logFailure } from './log-failure.js';
 /** Maximum number of characters of an id in a path. */
 export const MAX_PARAMETER = 2048;
 
-const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
+export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
 /** One header each, because some clients read only the first challenge of a header. */
 const CHALLENGES = ['Bearer realm="cosift"', 'ApiKey header="x-api-key"'];

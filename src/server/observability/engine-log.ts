@@ -1,5 +1,5 @@
 import type { DatabaseService } from '../../databases/index.js';
-import type { Logger } from './logger.js';
+import type { Logger } from './log-stream.js';
 
 /** Milliseconds between two reads of the event queue. */
 const INTERVAL_MS = 1000;

@@ -1,3 +1,7 @@
+import type { FastifyBaseLogger } from 'fastify';
+
+export type Logger = Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>;
+
 /** Lines of this turn of the event loop. */
 let lines = '';
 let isFlushedAtExit = false;

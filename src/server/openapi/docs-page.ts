@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ERRORS } from '../../errors.js';
-import { sampleForm } from './docs-samples.js';
-import { escapeHtml } from './escape-html.js';
+import { escapeHtml, sampleForm } from './docs-samples.js';
 import type { OpenApiDocument, OpenApiOperation, OpenApiResponse } from './types.js';
 
 /** What the page contains besides HTML: it loads no file, because the files of the page at `/` can be turned off. */

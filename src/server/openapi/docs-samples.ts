@@ -1,4 +1,3 @@
-import { escapeHtml } from './escape-html.js';
 import type { OpenApiDocument, OpenApiOperation } from './types.js';
 
 /** Pages for people, and an archive, which nobody reads in a browser. */
@@ -62,4 +61,12 @@ function bodyOf(
   const name = schema.$ref?.split('/').at(-1) ?? '';
   const { examples: [example = {}] = [] } = (components.schemas[name] ?? {}) as Schema;
   return { type, sample: JSON.stringify(example, null, 2) };
+}
+
+export function escapeHtml(words: string): string {
+  return words
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
 }

@@ -2,8 +2,7 @@ import { DATABASE_ID, LIMITS, type Limits, shortId, textId } from '../../schema/
 import type { Operation } from '../operation.js';
 import { ABOUT_VARIANTS } from '../variants/variants.js';
 import { publishedSchemas } from './published-schemas.js';
-import { reference } from './reference.js';
-import { responsesOf } from './responses.js';
+import { reference, responsesOf } from './responses.js';
 import type { OpenApiDocument, OpenApiOperation } from './types.js';
 
 const PATH_PARAMETERS: Record<string, object> = {

@@ -1,6 +1,5 @@
 import { ERRORS, type ErrorCode } from '../../errors.js';
 import { errorsOf, type Operation, type Success } from '../operation.js';
-import { reference } from './reference.js';
 import type { OpenApiResponse } from './types.js';
 
 /** The responses of an operation by status: its successes, and its errors with an example of each code. */
@@ -75,4 +74,9 @@ function exampleOf(code: ErrorCode): object {
     code,
     request_id: '0190a0b2-7c1e-7f2a-8a4e-0c8d4b1f2a3c',
   };
+}
+
+/** A reference to the schema of this name in the document. */
+export function reference(name: string): object {
+  return { $ref: `#/components/schemas/${name}` };
 }

@@ -3,7 +3,7 @@ import { backoffMs, sleep } from '../../async/sleep.js';
 import { CosiftError, isCode } from '../../errors.js';
 import type { DeliveryFailure, WebhookDescription } from '../../schema/index.js';
 import { isTemporary } from '../http/log-failure.js';
-import type { Logger } from '../observability/logger.js';
+import type { Logger } from '../observability/log-stream.js';
 import type { Delivery } from './delivery.js';
 import { readFeed, restartPosition } from './feed-position.js';
 import { post } from './post.js';

@@ -6,7 +6,7 @@ import type { DatabaseService } from '../../databases/index.js';
 import { CosiftError, type Problem } from '../../errors.js';
 import type { CreatedWebhook, WebhookDescription, WebhookRequest } from '../../schema/index.js';
 import type { Caller } from '../keys/caller.js';
-import type { Logger } from '../observability/logger.js';
+import type { Logger } from '../observability/log-stream.js';
 import { DELIVERY_TIMES, type Delivery, type DeliveryTimes } from './delivery.js';
 import { startPosition } from './feed-position.js';
 import { generateSecret } from './signature.js';
