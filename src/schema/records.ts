@@ -76,7 +76,8 @@ export const newRecord = {
       maxItems: 4096,
       items: { type: 'number' },
       description:
-        'Vector of the record. In a database with a model only together with `embedded_by`. Otherwise the text is embedded.',
+        'Vector of the record. In a database with a model only together with `embedded_by`, and dropped from a record ' +
+        'without text. Otherwise the text is embedded.',
     },
     passages: {
       type: 'array',

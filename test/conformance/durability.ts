@@ -77,6 +77,30 @@ export function describeDurability(open: OpenDatabases): void {
       }
     });
 
+    test('a vector that is given for a record without text is dropped at once, and not by a restart', async () => {
+      const database = await shared.create({});
+      const { fingerprint: embedded_by, dimensions } = await database.describe();
+      const vector = Array.from({ length: dimensions }, (_, at) => Number(at === 0));
+      const passages = [{ column: 'n', start: 0, end: 1, vector }];
+      await database.upsert([
+        { id: 1, data: { text: ' ' }, vector, embedded_by },
+        { id: 2, data: { n: 1 }, passages, embedded_by },
+        { id: 3, data: { text: 'a tower' }, vector, embedded_by },
+      ]);
+      const any = { search: { text: 'anything', threshold: 0 } };
+      for (const _ of ['before the restart', 'after it']) {
+        expect(await database.ids('search', any)).toEqual([3]);
+        expect(await database.describe()).toMatchObject({ records: 3, without_text: 2 });
+        const lines = await database.export({ vectors: true });
+        expect(lines.map((line) => 'vector' in JSON.parse(line))).toEqual([false, false, true]);
+        await shared.opened.reopen();
+      }
+      // Its content is unchanged, whatever vector is given.
+      expect(await database.put({ id: 1, data: { text: ' ' }, vector, embedded_by })).toBe('unchanged');
+      await database.patch(1, { text: 'a violin' });
+      expect((await database.ids('search', any)).sort()).toEqual([1, 3]);
+    });
+
     test('settings, dropped databases and the next id outlive a restart', async () => {
       const [kept, dropped] = [await shared.create({ embed: { columns: ['x'] } }), await shared.create()];
       await kept.upsert([{ data: { x: 'a violin' } }, { data: { x: 'a river' } }]);

@@ -255,8 +255,8 @@ export interface NewRecord<T = Data> {
   /** Times to store instead of now, for a migration. */
   timestamps?: NewTimestamps | undefined;
   /**
-   * Vector of the record. In a database with a model only together with `embedded_by`. Otherwise the
-   * text is embedded. 1 to 4096 items.
+   * Vector of the record. In a database with a model only together with `embedded_by`, and dropped
+   * from a record without text. Otherwise the text is embedded. 1 to 4096 items.
    */
   vector?: Vector | undefined;
   /**

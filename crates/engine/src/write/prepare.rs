@@ -130,7 +130,7 @@ fn check(
     max_passages: usize,
 ) -> Result<PreparedRecord, ValidationError> {
     give_way();
-    let vector = match new.passages.take() {
+    let mut vector = match new.passages.take() {
         Some(passages) => {
             VectorSource::Given(check_passages(settings, &new, passages, max_passages)?)
         }
@@ -148,6 +148,11 @@ fn check(
         }
     };
     new.vector = None;
+    // A record without text has no vector, whatever is given.
+    if !settings.has_vector(&new.data) {
+        vector = VectorSource::Unchanged;
+        new.embedded_by = None;
+    }
     let mut json = Vec::new();
     write_cells(&new.data, &mut json);
     // A vector that the model made follows from the text, so it is no content of its own.
