@@ -96,9 +96,11 @@ test('writes do not wait for a receiver that takes nothing', async () => {
 test('a failure to read the change feed is not a failed delivery', async () => {
   let reads = 0;
   const databases = {
-    changes: async () => {
-      reads += 1;
-      throw new CosiftError('not_ready', 'the database is being loaded');
+    feed: {
+      read: async () => {
+        reads += 1;
+        throw new CosiftError('not_ready', 'the database is being loaded');
+      },
     },
   } as unknown as DatabaseService;
   const delivery = {
