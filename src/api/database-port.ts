@@ -9,8 +9,8 @@ import type {
   Reembedding,
   SearchRequest,
 } from '../schema/public-types.js';
+import type { CheckedRequest } from './checked-copy.js';
 import type { CallOptions, ChangesRequest, UpsertOptions } from './options.js';
-import type { CheckedRequest } from './request-values.js';
 
 /** The requests that are answered with records. */
 export interface PageRequests {
@@ -23,7 +23,7 @@ export interface PageRequests {
 export interface DatabasePort {
   describe(options: CallOptions): Promise<DatabaseDescription>;
   drop(options: CallOptions): Promise<void>;
-  upsert(records: Iterable<NewRecord>, options: UpsertOptions): Promise<BatchResult>;
+  upsert(records: Iterable<NewRecord>, options: UpsertOptions | undefined): Promise<BatchResult>;
   upsertLines(chunks: AsyncIterable<Uint8Array>, options: CallOptions): AsyncIterable<LineEvent>;
   exportLines(
     request: CheckedRequest<object>,
@@ -37,7 +37,7 @@ export interface DatabasePort {
     options: CallOptions,
   ): Promise<unknown>;
   record(id: number | string, options: CallOptions): Promise<unknown>;
-  patch(id: number | string, patch: { data: unknown }, options: CallOptions): Promise<unknown>;
+  patch(id: number | string, patch: CheckedRequest<object>, options: CallOptions): Promise<unknown>;
   delete(request: CheckedRequest<object>, options: CallOptions): Promise<{ deleted: number }>;
   changes(request: ChangesRequest, options: CallOptions): Promise<Changes>;
   startReembedding(model: string): Promise<Reembedding>;

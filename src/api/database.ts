@@ -16,9 +16,11 @@ import type {
   Reembedding,
   StoredRecord,
 } from '../schema/public-types.js';
-import { copied } from './copied.js';
-import type { DatabasePort } from './database-port.js';
+import { callOptions } from './call-options.js';
+import type { CheckedRequest } from './checked-copy.js';
+import type { DatabasePort, PageRequests } from './database-port.js';
 import { follow } from './follow.js';
+import { itemsOf } from './items-of.js';
 import { bytesOf, type LineChunks } from './line-chunks.js';
 import type {
   CallOptions,
@@ -35,9 +37,10 @@ import type {
   UpsertOptions,
 } from './options.js';
 import { paginate } from './paginate.js';
-import { checkChanges } from './record-values.js';
 import { reembed } from './reembed.js';
-import { deleteCall, exportCall, mapCall, queryCall, searchCall } from './requests.js';
+import { refuseMore } from './refuse-more.js';
+import { deleteCall, exportCall, mapCall, patchCall, queryCall, searchCall } from './requests.js';
+import { upsertOptions } from './upsert-in-batches.js';
 import { withProgress } from './with-progress.js';
 
 /**
@@ -66,13 +69,18 @@ export type RecordSource<R> = readonly R[] | Iterable<R> | AsyncIterable<R>;
  * databases of every type has a parameter of the type `Database<any>`.
  *
  * Every method fails with a `CosiftError`: `database_not_found` when there is no such database, `invalid_request` for an
- * option that is unknown or has a value that is not allowed.
+ * option that is unknown or has a value that is not allowed, and for more arguments than it takes. If a method returns
+ * something to iterate over, its first item fails.
  *
  * Arguments are read when a method is called: a program may change them afterwards, while the call runs. Only what is
- * read little by little must stay as it is until it is read: the records of a source or after the first 1,000 of an array,
- * and the bytes of lines.
+ * read little by little must stay as it is until it is read: the records of a source, those of an array after
+ * the first commit, and the bytes of lines.
  */
 export class Database<T extends Columns<T> = Data> {
+  static {
+    refuseMore(Database);
+  }
+
   /** The id of the database. */
   readonly id: string;
 
@@ -83,19 +91,17 @@ export class Database<T extends Columns<T> = Data> {
   }
 
   /** Describes the database: settings, columns, number of records, sizes in bytes, times. */
-  async describe(options: CallOptions = {}): Promise<DatabaseDescription> {
-    checkCall(options);
-    return await portOf(this).describe(options);
+  async describe(options?: CallOptions): Promise<DatabaseDescription> {
+    return await portOf(this).describe(callOptions(options));
   }
 
   /** Drops the database with all its records. */
-  async drop(options: CallOptions = {}): Promise<void> {
-    checkCall(options);
-    await portOf(this).drop(options);
+  async drop(options?: CallOptions): Promise<void> {
+    await portOf(this).drop(callOptions(options));
   }
 
   /**
-   * Writes records, 1,000 a commit. Each commit is durable and searchable before the next begins. A column that is
+   * Writes records, up to 1,000 a commit. Each commit is durable and searchable before the next begins. A column that is
    * undefined is left out; any other value that JSON cannot represent, such as NaN or a `Date`, is refused.
    *
    * @throws {CosiftError} `invalid_record` and the other codes of records. Pointers such as `/records/1200/data/name`
@@ -108,7 +114,7 @@ export class Database<T extends Columns<T> = Data> {
    */
   async upsert<Given extends Columns<Given> = T>(
     records: RecordSource<NewRecord<DataToWrite<T, Given>>>,
-    options: UpsertOptions = {},
+    options?: UpsertOptions,
   ): Promise<BatchResult> {
     return await portOf(this).upsert(records as Iterable<NewRecord>, options);
   }
@@ -120,14 +126,11 @@ export class Database<T extends Columns<T> = Data> {
    *
    * @throws {CosiftError} `invalid_request` for a chunk that is neither bytes nor text.
    */
-  upsertLines(
-    chunks: LineChunks,
-    options: UpsertLinesOptions = {},
-  ): AsyncGenerator<LineEvent, void, undefined> {
-    checkOptions('upsert', options);
-    const { signal, onProgress } = options;
-    signal?.throwIfAborted();
-    return withProgress(portOf(this).upsertLines(bytesOf(chunks), { signal }), { onProgress });
+  upsertLines(chunks: LineChunks, options?: UpsertLinesOptions): AsyncGenerator<LineEvent, void, undefined> {
+    return itemsOf(() => {
+      const { signal, onProgress } = upsertOptions(options);
+      return withProgress(portOf(this).upsertLines(bytesOf(chunks), { signal }), { onProgress });
+    });
   }
 
   /**
@@ -149,8 +152,8 @@ export class Database<T extends Columns<T> = Data> {
    * for await (const chunk of facts.exportLines({ filter: greaterThan('height_m', 300) })) bytes += chunk.length;
    * ```
    */
-  exportLines(options: ExportOptions<T> = {}): AsyncGenerator<Uint8Array, void, undefined> {
-    return exportedLines(portOf(this), copied(options));
+  exportLines(options?: ExportOptions<T>): AsyncGenerator<Uint8Array, void, undefined> {
+    return itemsOf(() => exportedLines(portOf(this), exportCall(options)));
   }
 
   /**
@@ -172,8 +175,7 @@ export class Database<T extends Columns<T> = Data> {
    * ```
    */
   async search(query: Query, options?: SearchOptions<T>): Promise<Page<SearchResult<T>>> {
-    const { checked, signal, run } = searchCall(query, options);
-    return (await run(() => portOf(this).page('search', checked, { signal }))) as Page<SearchResult<T>>;
+    return (await searchCall(query, options).run(pagesOf(this, 'search'))) as Page<SearchResult<T>>;
   }
 
   /**
@@ -187,8 +189,7 @@ export class Database<T extends Columns<T> = Data> {
    * ```
    */
   searchAll(query: Query, options?: SearchOptions<T>): AsyncGenerator<SearchResult<T>, void, undefined> {
-    const given = copied(query);
-    return paginate(copied(options), (options) => this.search(given, options));
+    return itemsOf(() => paginate(searchCall(query, options), pagesOf(this, 'search')));
   }
 
   /**
@@ -200,8 +201,7 @@ export class Database<T extends Columns<T> = Data> {
    * ```
    */
   async query(options?: QueryOptions<T>): Promise<Page<StoredRecord<T>>> {
-    const { checked, signal, run } = queryCall(options);
-    return (await run(() => portOf(this).page('query', checked, { signal }))) as Page<StoredRecord<T>>;
+    return (await queryCall(options).run(pagesOf(this, 'query'))) as Page<StoredRecord<T>>;
   }
 
   /**
@@ -215,21 +215,20 @@ export class Database<T extends Columns<T> = Data> {
    * ```
    */
   async map(options?: MapOptions<T>): Promise<Points<T>> {
-    const { checked, signal, run } = mapCall(options);
-    return (await run(() => portOf(this).page('map', checked, { signal }))) as Points<T>;
+    return (await mapCall(options).run(pagesOf(this, 'map'))) as Points<T>;
   }
 
   /** Yields every record that satisfies the query, in the order of `sort`, page after page. */
   queryAll(options?: QueryOptions<T>): AsyncGenerator<StoredRecord<T>, void, undefined> {
-    return paginate(copied(options), (options) => this.query(options));
+    return itemsOf(() => paginate(queryCall(options), pagesOf(this, 'query')));
   }
 
   /** Returns a record by its integer id, its UUID, or `key:` and its key; undefined when there is none. */
-  async get(id: number | string, options: CallOptions = {}): Promise<StoredRecord<T> | undefined> {
+  async get(id: number | string, options?: CallOptions): Promise<StoredRecord<T> | undefined> {
     checkOptions('record', { id });
-    checkCall(options);
+    const checked = callOptions(options);
     try {
-      return (await portOf(this).record(id, options)) as StoredRecord<T>;
+      return (await portOf(this).record(id, checked)) as StoredRecord<T>;
     } catch (error) {
       if (isCode(error, 'record_not_found')) return undefined;
       throw error;
@@ -254,12 +253,11 @@ export class Database<T extends Columns<T> = Data> {
   async patch<Given extends Columns<Given> = Data>(
     id: number | string,
     changes: ColumnChanges<T, Given>,
-    options: CallOptions = {},
+    options?: CallOptions,
   ): Promise<StoredRecord<T>> {
     checkOptions('record', { id });
-    checkCall(options);
-    checkChanges(changes);
-    return (await portOf(this).patch(id, { data: changes }, options)) as StoredRecord<T>;
+    const call = patchCall(changes, callOptions(options).signal);
+    return (await call.run((patch, options) => portOf(this).patch(id, patch, options))) as StoredRecord<T>;
   }
 
   /**
@@ -271,8 +269,8 @@ export class Database<T extends Columns<T> = Data> {
    * ```
    */
   async delete(options: DeleteOptions<T>): Promise<number> {
-    const { checked, signal, run } = deleteCall(options);
-    return (await run(() => portOf(this).delete(checked, { signal }))).deleted;
+    const call = deleteCall(options);
+    return (await call.run((request, options) => portOf(this).delete(request, options))).deleted;
   }
 
   /**
@@ -282,15 +280,15 @@ export class Database<T extends Columns<T> = Data> {
    * @throws {CosiftError} `feed_restarted` when the database was created again since `epoch`; `changes_removed` when
    * changes after the position are no longer kept.
    */
-  async changes(request: ChangesRequest = {}, options: CallOptions = {}): Promise<Changes> {
-    checkOptions('changes', request);
-    checkCall(options);
-    return await portOf(this).changes(request, options);
+  async changes(request?: ChangesRequest, options?: CallOptions): Promise<Changes> {
+    const given = request === undefined ? {} : request;
+    checkOptions('changes', given);
+    return await portOf(this).changes(given, callOptions(options));
   }
 
   /** Yields every change after a position, and waits for further ones. Fails as {@link changes} does. */
   follow(request?: FollowRequest, options?: CallOptions): AsyncGenerator<Change, never, undefined> {
-    return follow(this, copied(request), copied(options));
+    return itemsOf(() => follow(this, request, options));
   }
 
   /**
@@ -311,9 +309,8 @@ export class Database<T extends Columns<T> = Data> {
    *
    * @throws {CosiftError} `reembedding_not_found` when none was begun.
    */
-  async cancelReembedding(options: CallOptions = {}): Promise<void> {
-    checkCall(options);
-    await portOf(this).cancelReembedding(options);
+  async cancelReembedding(options?: CallOptions): Promise<void> {
+    await portOf(this).cancelReembedding(callOptions(options));
   }
 }
 
@@ -324,21 +321,19 @@ function portOf(database: object): DatabasePort {
   return ports.get(database) as DatabasePort;
 }
 
-/** Checks the options of a call, and that its signal is not aborted. */
-function checkCall(options: CallOptions): void {
-  checkOptions('call', options);
-  options.signal?.throwIfAborted();
+/** Requests pages of a database. */
+function pagesOf<Kind extends keyof PageRequests>(database: object, kind: Kind) {
+  return (request: CheckedRequest<PageRequests[Kind]>, options: CallOptions) =>
+    portOf(database).page(kind, request, options);
 }
 
-/** Wrong options are a failure of the first chunk. */
-async function* exportedLines<T>(
+async function* exportedLines(
   port: DatabasePort,
-  options: ExportOptions<T>,
+  { checked, vectors, signal, named }: ReturnType<typeof exportCall>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const { checked, vectors, signal, withPointers } = exportCall(options);
   try {
     yield* port.exportLines(checked, vectors, { signal });
   } catch (error) {
-    throw withPointers(error);
+    throw named(error);
   }
 }

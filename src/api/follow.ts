@@ -1,6 +1,7 @@
 import { isCode } from '../errors.js';
 import { checkOptions } from '../schema/options.js';
 import type { Change } from '../schema/public-types.js';
+import { callOptions } from './call-options.js';
 import type { DatabasePort } from './database-port.js';
 import type { CallOptions, FollowRequest } from './options.js';
 
@@ -10,16 +11,21 @@ const DEFAULT_WAIT_MS = 30_000;
 const MIN_WAIT_MS = 1_000;
 
 /** Yields the changes of a database from a position on, and waits for further ones. */
-export async function* follow(
+export function follow(
   database: Pick<DatabasePort, 'changes'>,
   request: FollowRequest = {},
-  options: CallOptions = {},
+  options?: CallOptions,
 ): AsyncGenerator<Change, never, undefined> {
   checkOptions('follow', request);
-  checkOptions('call', options);
-  options.signal?.throwIfAborted();
-  const { waitMs = DEFAULT_WAIT_MS, ...start } = request;
-  let position = start;
+  return changesOf(database, request, callOptions(options));
+}
+
+async function* changesOf(
+  database: Pick<DatabasePort, 'changes'>,
+  { after, epoch, waitMs = DEFAULT_WAIT_MS }: FollowRequest,
+  options: CallOptions,
+): AsyncGenerator<Change, never, undefined> {
+  let position = { after, epoch };
   let wait = waitMs;
   for (;;) {
     try {

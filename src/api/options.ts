@@ -116,7 +116,7 @@ export interface UpsertProgress {
 
 /** Options of `upsert`. */
 export interface UpsertOptions extends CallOptions {
-  /** Called after each commit, which is after every 1,000 records and at the end. */
+  /** Called after each commit, which has up to 1,000 records. */
   onProgress?: ((progress: UpsertProgress) => void) | undefined;
 }
 

@@ -1,34 +1,32 @@
-import { isPlain } from '../schema/plain.js';
-import type { Page } from '../schema/public-types.js';
+import type { Page, Pagination } from '../schema/public-types.js';
+import type { CheckedRequest } from './checked-copy.js';
+import type { CallOptions } from './options.js';
+import type { Call } from './requests.js';
 
 /** The maximum number of records that a request may ask for. */
 const PAGE_LIMIT = 100;
 
-/** The options that a page has of its own. */
-interface PageOptions {
-  limit?: number | undefined;
-  cursor?: string | undefined;
-  signal?: AbortSignal | undefined;
-}
-
 /**
- * Yields the records of all pages, beginning at the page of `options`, which the caller must not change. `fetchPage`
- * requests one page. Throws the reason of the signal instead of a further record once it is aborted.
+ * Yields the records of all pages, beginning at the page of the call. `fetchPage` requests one page. Throws the reason of
+ * the signal instead of a further record once it is aborted.
  */
-export async function* paginate<Options extends PageOptions, Item>(
-  options: Options | undefined,
-  fetchPage: (options: Options | undefined) => Promise<Page<Item>>,
+export async function* paginate<Request extends { pagination?: Pagination | undefined }, Item>(
+  { checked, signal, run }: Call<Request>,
+  fetchPage: (request: CheckedRequest<Request>, options: CallOptions) => Promise<unknown>,
 ): AsyncGenerator<Item, void, undefined> {
-  // `fetchPage` refuses what is not an object. A copy of it would be empty options, which find all records.
-  if (options !== undefined && !isPlain(options)) await fetchPage(options);
-  let next = { limit: PAGE_LIMIT, ...options } as Options;
+  const { request, bytes } = checked;
+  let pagination: Pagination = { limit: PAGE_LIMIT, ...request.pagination };
   for (;;) {
-    const { results, pagination } = await fetchPage(next);
+    const next = pagination;
+    const fetched = await run((_, options) =>
+      fetchPage({ request: { ...request, pagination: next }, bytes }, options),
+    );
+    const { results, pagination: place } = fetched as Page<Item>;
     for (const item of results) {
-      options?.signal?.throwIfAborted();
+      signal?.throwIfAborted();
       yield item;
     }
-    if (!pagination.has_more || pagination.next_cursor === undefined) return;
-    next = { ...next, cursor: pagination.next_cursor };
+    if (!place.has_more || place.next_cursor === undefined) return;
+    pagination = { ...pagination, cursor: place.next_cursor };
   }
 }

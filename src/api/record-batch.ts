@@ -1,7 +1,25 @@
+import { LIMITS } from '../schema/limits.js';
 import { isPlain } from '../schema/plain.js';
 import type { NewRecord } from '../schema/public-types.js';
-import { MEMBERS, RecordValues } from './record-values.js';
-import { valuesOf } from './vectors.js';
+import { CheckedCopy, type Parent } from './checked-copy.js';
+
+/** UTF-16 code units after which a batch ends: a service takes 64 MiB, and a code unit has at most three bytes. */
+const MAX_TEXT = 1 << 24;
+
+/** The members of a record. */
+const MEMBERS = [
+  'id',
+  'uuid',
+  'key',
+  'data',
+  'timestamps',
+  'vector',
+  'passages',
+  'embedded_by',
+] as const satisfies readonly (keyof NewRecord)[];
+
+const REQUEST: Parent = { value: {}, name: '', parent: undefined, depth: 0 };
+const RECORDS: Parent = { value: {}, name: 'records', parent: REQUEST, depth: 1 };
 
 /** How the records of a batch are encoded. */
 export interface RecordEncoding {
@@ -13,24 +31,24 @@ export interface RecordEncoding {
 
 /** The request of an upsert. */
 export interface EncodedRecords {
-  json: Uint8Array<ArrayBuffer>;
-  /** The vectors of all records, one after the other; undefined if the JSON has them. */
+  /** Each record as JSON. */
+  texts: readonly string[];
+  /** The vectors of all records, one after the other; undefined if the texts have them. */
   vectors: Float32Array | undefined;
 }
 
 /** The records of one batch as JSON. A record is encoded when it is added: the caller may change it afterwards. */
 export class RecordBatch {
   readonly #encoding: RecordEncoding;
-  readonly #values = new RecordValues();
-  readonly #json = new Text();
+  readonly #copy = new CheckedCopy();
   readonly #vectors = new Values();
-  /** Where the last byte of each record is, and how many values its vector has if the JSON lacks it. */
-  readonly #records: { last: number; dimensions: number | undefined }[] = [];
+  /** The text of each record, and how many values its vector has if the text lacks it. */
+  readonly #records: { text: string; dimensions: number | undefined }[] = [];
+  #textLength = 0;
   #length = 0;
 
   constructor(encoding: RecordEncoding) {
     this.#encoding = encoding;
-    this.#json.append('{"records":[');
   }
 
   /** Number of records. */
@@ -38,95 +56,67 @@ export class RecordBatch {
     return this.#length;
   }
 
+  /** Whether the batch has as many records, or as much text, as one batch may have. */
+  get isFull(): boolean {
+    return this.#length === LIMITS.batch_records || this.#textLength >= MAX_TEXT;
+  }
+
   /** Adds a record. A value that JSON cannot represent is reported by {@link encoded}. */
   add(record: NewRecord): void {
-    const read = membersOf(record) as NewRecord;
-    if (this.#values.check(read, this.#length)) {
-      const { complete, vectorsApart } = this.#encoding;
-      this.#encode(complete === undefined ? read : complete(read), vectorsApart);
-    }
+    const members = isPlain(record) ? membersOf(record) : record;
+    const apart = this.#takeVector(members);
+    const copy = this.#copy.of(members, RECORDS, this.#length) as NewRecord;
+    if (this.#copy.isRight) this.#encode(copy, apart);
     this.#length += 1;
   }
 
   /**
    * Ends the batch.
    *
-   * @throws {CosiftError} `invalid_record` with a pointer to each value that JSON cannot represent.
+   * @throws {CosiftError} `invalid_record` or `invalid_json` with a pointer to each value that JSON cannot represent.
    */
   encoded(): EncodedRecords {
-    this.#values.throwIfWrong();
-    this.#json.append(']}');
-    const json = this.#json.bytes();
+    this.#copy.throwIfWrong(() => 'invalid_record');
     const [first] = this.#records;
     const isApart = this.#records.every(({ dimensions }) => dimensions === first?.dimensions);
     return isApart && first?.dimensions
-      ? { json, vectors: this.#vectors.all() }
-      : { json: this.#withVectors(json), vectors: undefined };
+      ? { texts: this.#records.map(({ text }) => text), vectors: this.#vectors.all() }
+      : { texts: this.#withVectors(), vectors: undefined };
   }
 
-  #encode(record: NewRecord, vectorsApart: boolean): void {
-    if (this.#records.length > 0) this.#json.append(',');
-    const { vector } = record;
-    let dimensions: number | undefined;
-    if (!ArrayBuffer.isView(vector)) this.#json.append(JSON.stringify(record));
-    else if (vectorsApart && vector instanceof Float32Array) {
-      dimensions = vector.length;
-      this.#vectors.append(vector);
-      this.#json.append(JSON.stringify({ ...record, vector: undefined }));
-    } else this.#json.append(JSON.stringify({ ...record, vector: valuesOf(vector) }));
-    this.#records.push({ last: this.#json.length - 1, dimensions });
-  }
-
-  /** Puts the vectors into the JSON where only some of the records have one apart, or they are not equally long. */
-  #withVectors(json: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-    if (this.#records.every(({ dimensions }) => dimensions === undefined)) return json;
-    const text = new Text();
-    let [from, at] = [0, 0];
-    for (const { last, dimensions } of this.#records) {
-      if (dimensions === undefined) continue;
-      text.appendBytes(json.subarray(from, last));
-      // A record without further members is `{}`.
-      const comma = json[last - 1] === OBJECT ? '' : ',';
-      const vector = this.#vectors.all().subarray(at, at + dimensions);
-      text.append(`${comma}"vector":${JSON.stringify(Array.from(vector))}`);
-      from = last;
-      at += dimensions;
+  /** Takes a vector that is apart from the JSON out of the members of a record. */
+  #takeVector(members: NewRecord): Float32Array | undefined {
+    if (!this.#encoding.vectorsApart || !(members?.vector instanceof Float32Array)) return undefined;
+    const { vector } = members;
+    members.vector = undefined;
+    // A loop without a callback: a batch has hundreds of thousands of values.
+    for (let at = 0; at < vector.length; at++) {
+      if (Number.isFinite(vector[at])) continue;
+      const record: Parent = { value: members, name: this.#length, parent: RECORDS, depth: 2 };
+      this.#copy.of(vector[at], { value: vector, name: 'vector', parent: record, depth: 3 }, at);
+      break;
     }
-    text.appendBytes(json.subarray(from));
-    return text.bytes();
-  }
-}
-
-const OBJECT = '{'.charCodeAt(0);
-
-/** UTF-8 that grows. */
-class Text {
-  static readonly #encoder = new TextEncoder();
-  #buffer = new Uint8Array(1 << 12);
-  /** Number of bytes. */
-  length = 0;
-
-  append(text: string): void {
-    // A code unit has at most three bytes.
-    this.#reserve(3 * text.length);
-    this.length += Text.#encoder.encodeInto(text, this.#buffer.subarray(this.length)).written;
+    this.#vectors.append(vector);
+    return vector;
   }
 
-  appendBytes(bytes: Uint8Array): void {
-    this.#reserve(bytes.length);
-    this.#buffer.set(bytes, this.length);
-    this.length += bytes.length;
+  #encode(record: NewRecord, apart: Float32Array | undefined): void {
+    const { complete } = this.#encoding;
+    const text = JSON.stringify(complete !== undefined && isPlain(record) ? complete(record) : record);
+    this.#records.push({ text, dimensions: apart?.length });
+    this.#textLength += text.length;
   }
 
-  bytes(): Uint8Array<ArrayBuffer> {
-    return this.#buffer.subarray(0, this.length);
-  }
-
-  #reserve(bytes: number): void {
-    if (this.length + bytes <= this.#buffer.length) return;
-    const larger = new Uint8Array(Math.max(2 * this.#buffer.length, this.length + bytes));
-    larger.set(this.bytes());
-    this.#buffer = larger;
+  /** The texts with their vectors, where only some of the records have one apart, or they are not equally long. */
+  #withVectors(): string[] {
+    let from = 0;
+    return this.#records.map(({ text, dimensions }) => {
+      if (dimensions === undefined) return text;
+      const vector = Array.from(this.#vectors.all().subarray(from, from + dimensions));
+      from += dimensions;
+      // A record without further members is `{}`.
+      return `${text.slice(0, -1)}${text === '{}' ? '' : ','}"vector":${JSON.stringify(vector)}}`;
+    });
   }
 }
 
@@ -153,16 +143,12 @@ class Values {
   }
 }
 
-/** Reads each member of a record once, because a getter may return something else the next time. */
-function membersOf(record: unknown): unknown {
-  if (!isPlain(record)) return record;
+/** The members of a record. A class may have them as getters, which are no members of its objects. */
+function membersOf(record: NewRecord): NewRecord {
   const members = { ...record };
-  // A class may have them as getters, which are no members of its objects.
   for (const name of MEMBERS) {
     const member = name in members ? undefined : record[name];
-    if (member !== undefined) members[name] = member;
+    if (member !== undefined) Object.assign(members, { [name]: member });
   }
-  if (isPlain(members.data)) members.data = { ...members.data };
-  if (isPlain(members.timestamps)) members.timestamps = { ...members.timestamps };
   return members;
 }

@@ -1,7 +1,19 @@
-import { CosiftError } from '../errors.js';
-import { checkOptions, optionOf } from '../schema/options.js';
-import type { Filter, FilterGroup, MapRequest, QueryRequest, SearchRequest } from '../schema/public-types.js';
+import { CosiftError, type ErrorCode, type Problem } from '../errors.js';
+import { checkMembers, checkOptions, optionOf, SEARCH_QUERY } from '../schema/options.js';
+import { isPlain, nameOf } from '../schema/plain.js';
 import type {
+  DeleteRequest,
+  Filter,
+  FilterGroup,
+  MapRequest,
+  QueryRequest,
+  RecordPatch,
+  SearchRequest,
+} from '../schema/public-types.js';
+import { callOptions } from './call-options.js';
+import { type CheckedRequest, checkedRequest } from './checked-copy.js';
+import type {
+  CallOptions,
   DeleteOptions,
   ExportOptions,
   MapOptions,
@@ -9,51 +21,60 @@ import type {
   QueryOptions,
   SearchOptions,
 } from './options.js';
-import { type CheckedRequest, checkedRequest } from './request-values.js';
-import { valuesOf } from './vectors.js';
-
-/** The members of a request whose options have other names. */
-const OPTION_NAMES = [
-  ['/search', ''],
-  ['/time_range', '/timeRange'],
-  ['/pagination', ''],
-] as const;
 
 /** A call in the form in which a service takes it. */
 export interface Call<Request> {
   checked: CheckedRequest<Request>;
   signal: AbortSignal | undefined;
-  /** Runs `ask`. The pointers of its error lead into the options of the caller. */
-  run<T>(ask: () => Promise<T>): Promise<T>;
-  /** Returns an error whose pointers lead into the options of the caller. */
-  withPointers(error: unknown): unknown;
+  /** Runs `ask`. Its error names the arguments of the caller in place of the members of the request. */
+  run<T>(ask: (request: CheckedRequest<Request>, options: CallOptions) => Promise<T>): Promise<T>;
+  /** Returns an error that names the arguments of the caller. */
+  named(error: unknown): unknown;
 }
+
+/** Pointers to members of a request, and to the arguments that they come from. The first that fits counts. */
+type ArgumentNames = readonly (readonly [member: string, argument: string])[];
+
+/** How the caller names what a request consists of. */
+interface Names {
+  /** The argument that is the whole request. */
+  whole: string;
+  members?: ArgumentNames;
+}
+
+/** The argument or option that says what to search for. */
+type QueryOption = 'query' | 'search';
 
 /** @throws {CosiftError} `invalid_request` for options that are unknown or have values that are not allowed. */
 export function searchCall<T>(query: Query, options: SearchOptions<T> = {}): Call<SearchRequest> {
   checkOptions('search', options);
   const { filter, threshold, lexical, timeRange, limit, cursor, signal, ...extras } = options;
-  const search = { ...queryOf(query), threshold, lexical };
-  return callOf({ search, filter, time_range: timeRange, pagination: { limit, cursor }, ...extras }, signal);
+  const search = { ...queryOf(query, 'query'), threshold, lexical };
+  const pagination = { limit, cursor };
+  const request = { search, filter, time_range: timeRange, pagination, ...extras };
+  return selectingCall(request, signal, namesOf(query, 'query'));
 }
 
 export function queryCall<T>(options: QueryOptions<T> = {}): Call<QueryRequest> {
   checkOptions('query', options);
   const { filter, timeRange, limit, cursor, signal, ...extras } = options;
-  return callOf({ filter, time_range: timeRange, pagination: { limit, cursor }, ...extras }, signal);
+  return selectingCall({ filter, time_range: timeRange, pagination: { limit, cursor }, ...extras }, signal);
 }
 
 export function mapCall<T>(options: MapOptions<T> = {}): Call<MapRequest> {
   checkOptions('map', options);
   const { search: query, threshold, lexical, filter, timeRange, columns, signal } = options;
-  const search = query === undefined ? undefined : { ...queryOf(query), threshold, lexical };
-  return callOf({ search, filter, time_range: timeRange, columns }, signal);
+  // Weights without a text or a vector are sent, too, so that the schema refuses them.
+  const isSearch = [query, threshold, lexical].some((value) => value !== undefined);
+  const text = query === undefined ? {} : queryOf(query, 'search');
+  const search = isSearch ? { ...text, threshold, lexical } : undefined;
+  return selectingCall({ search, filter, time_range: timeRange, columns }, signal, namesOf(query, 'search'));
 }
 
-export function deleteCall<T>(options: DeleteOptions<T>): Call<object> {
+export function deleteCall<T>(options: DeleteOptions<T>): Call<DeleteRequest> {
   checkOptions('delete', options);
   const { ids, filter, timeRange, signal } = options;
-  return callOf({ ids, filter, time_range: timeRange }, signal);
+  return selectingCall({ ids, filter, time_range: timeRange }, signal);
 }
 
 export function exportCall<T>(
@@ -61,42 +82,84 @@ export function exportCall<T>(
 ): Call<{ filter?: FilterGroup }> & { vectors: boolean } {
   checkOptions('export', options);
   const { filter, vectors = false, signal } = options;
-  return { ...callOf<{ filter?: FilterGroup }>({ filter }, signal), vectors };
+  return { ...selectingCall<{ filter?: FilterGroup }>({ filter }, signal), vectors };
 }
 
-/** The text or the vector of a search. JSON would write a typed array as an object. */
-function queryOf(query: Query): object {
-  if (typeof query === 'string') return { text: query };
-  if (!isObject(query)) {
-    const detail = `is ${query === null ? 'null' : typeof query}, must be a text, or an object with a vector`;
-    const problem = { pointer: '/query', code: 'wrong_type', detail } as const;
-    throw new CosiftError('invalid_request', `query: ${detail}`, { problems: [problem] });
+/**
+ * @throws {CosiftError} `invalid_record` for changes that are no plain object, and for a value that JSON cannot
+ * represent.
+ */
+export function patchCall(changes: unknown, signal: AbortSignal | undefined): Call<RecordPatch> {
+  if (!isPlain(changes)) {
+    throw refused('invalid_record', '/data', 'changes', `is ${nameOf(changes)}, must be a plain object`);
   }
-  checkOptions('searchQuery', query);
-  const vector: unknown = query.vector;
-  return ArrayBuffer.isView(vector) ? { ...query, vector: valuesOf(vector) } : query;
+  return callOf({ data: changes }, { whole: 'the changes', signal }, () => 'invalid_record');
+}
+
+/** A call with a request that is sent as it is. `whole` is the name of the argument. */
+export function requestCall<Request>(request: Request, whole: string, options?: CallOptions): Call<Request> {
+  return callOf(request, { whole, ...callOptions(options) });
+}
+
+export function settingsCall(settings: object | undefined, options: CallOptions | undefined): Call<object> {
+  return requestCall(settings === undefined ? {} : settings, 'the settings', options);
+}
+
+/** The text or the vector of a search, which `option` of the caller has. */
+function queryOf(query: Query, option: QueryOption): object {
+  if (typeof query === 'string') return { text: query };
+  if (!isPlain(query)) {
+    const detail = `is ${nameOf(query)}, must be a text, or an object with a vector`;
+    throw refused('invalid_request', `/${option}`, option, detail);
+  }
+  checkMembers(SEARCH_QUERY, query, `/${option}`);
+  return query;
+}
+
+function namesOf(query: Query | undefined, option: QueryOption): ArgumentNames {
+  return [
+    ['/search/threshold', '/threshold'],
+    ['/search/lexical', '/lexical'],
+    ...(typeof query === 'string' ? ([['/search/text', `/${option}`]] as const) : []),
+    ['/search', `/${option}`],
+  ];
+}
+
+/** A call that selects records by a filter. */
+function selectingCall<Request>(
+  request: { filter?: unknown; [member: string]: unknown },
+  signal: AbortSignal | undefined,
+  names: ArgumentNames = [],
+): Call<Request> {
+  const { filter } = request;
+  const isRule = typeof filter === 'object' && filter !== null && !isGroup(filter);
+  const members: ArgumentNames = [
+    ...names,
+    ['/time_range', '/timeRange'],
+    ['/pagination', ''],
+    ...(isRule ? ([['/filter/rules/0', '/filter']] as const) : []),
+  ];
+  const whole = isRule ? { ...request, filter: { rules: [filter] } } : request;
+  return callOf(whole as Request, { whole: 'the options', members, signal });
 }
 
 function callOf<Request>(
-  request: { filter?: unknown; [member: string]: unknown },
-  signal: AbortSignal | undefined,
+  request: Request,
+  { signal, ...names }: Names & CallOptions,
+  codeOf?: (problems: readonly Problem[]) => ErrorCode,
 ): Call<Request> {
-  const { filter } = request;
-  const isRule = isObject(filter) && !isGroup(filter);
-  const whole = isRule ? { ...request, filter: { rules: [filter] } } : request;
-  const toOption = (pointer: string) => {
-    const given = isRule ? pointer.replace(/^\/filter\/rules\/0/, '/filter') : pointer;
-    const found = OPTION_NAMES.find(([member]) => given === member || given.startsWith(`${member}/`));
-    return found === undefined ? given : found[1] + given.slice(found[0].length);
-  };
-  const renamed = (error: unknown) => withPointers(error, toOption);
   signal?.throwIfAborted();
+  const named = (error: unknown) => withArguments(error, names);
   try {
-    const checked = checkedRequest(whole) as unknown as CheckedRequest<Request>;
-    const run = <T>(ask: () => Promise<T>) => ask().catch((error) => Promise.reject(renamed(error)));
-    return { checked, signal, run, withPointers: renamed };
+    const checked = checkedRequest(request, codeOf);
+    return {
+      checked,
+      signal,
+      run: (ask) => ask(checked, { signal }).catch((error) => Promise.reject(named(error))),
+      named,
+    };
   } catch (error) {
-    throw renamed(error);
+    throw named(error);
   }
 }
 
@@ -110,20 +173,38 @@ function isGroup(filter: object): filter is FilterGroup {
   return 'rules' in filter || ('condition' in filter && !('column' in filter || 'operator' in filter));
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
+function refused(
+  code: 'invalid_record' | 'invalid_request',
+  pointer: string,
+  argument: string,
+  detail: string,
+): CosiftError {
+  const problems: Problem[] = [{ pointer, code: 'wrong_type', detail }];
+  return new CosiftError(code, `${argument}: ${detail}`, { problems });
 }
 
-/** Returns the error with pointers to options, which its text names. */
-function withPointers(error: unknown, toOption: (pointer: string) => string): unknown {
-  if (!(error instanceof CosiftError) || error.problems.length === 0) return error;
+const BODY = /^the body /;
+const TIME_RANGE = '"time_range"';
+
+/** Returns the error with the names of arguments in place of the members of the request. */
+function withArguments(error: unknown, { whole, members = [] }: Names): unknown {
+  if (!(error instanceof CosiftError)) return error;
+  const argumentOf = (pointer: string) => {
+    const found = members.find(([member]) => pointer === member || pointer.startsWith(`${member}/`));
+    return found === undefined ? pointer : found[1] + pointer.slice(found[0].length);
+  };
+  const named = (detail: string) =>
+    members.length > 0 ? detail.replaceAll(TIME_RANGE, '"timeRange"') : detail;
   const [first] = error.problems;
   const prefix = `${first?.pointer}: `;
-  const detail = error.detail.startsWith(prefix)
-    ? `${optionOf(toOption(first?.pointer ?? ''))}: ${error.detail.slice(prefix.length)}`
-    : error.detail;
-  return new CosiftError(error.code, detail, {
-    problems: error.problems.map((problem) => ({ ...problem, pointer: toOption(problem.pointer) })),
+  const detail =
+    members.length > 0 && first?.pointer && error.detail.startsWith(prefix)
+      ? `${optionOf(argumentOf(first.pointer))}: ${error.detail.slice(prefix.length)}`
+      : error.detail.replace(BODY, `${whole}: `);
+  return new CosiftError(error.code, named(detail), {
+    problems: error.problems.map(({ pointer, code, detail }) => {
+      return { pointer: argumentOf(pointer), code, detail: named(detail) };
+    }),
     fields: error.fields,
     cause: error,
   });

@@ -1,9 +1,8 @@
 import { untilAborted } from '../async/until-aborted.js';
 import { CosiftError } from '../errors.js';
-import { LIMITS } from '../schema/limits.js';
 import { checkOptions } from '../schema/options.js';
 import type { BatchResult, NewRecord } from '../schema/public-types.js';
-import type { UpsertOptions } from './options.js';
+import type { UpsertLinesOptions, UpsertOptions } from './options.js';
 import { type EncodedRecords, RecordBatch, type RecordEncoding } from './record-batch.js';
 
 /** The start of a pointer to a record of a batch. */
@@ -21,14 +20,12 @@ const RECORD = /^\/records\/(\d+)/;
  */
 export async function upsertInBatches(
   records: Iterable<NewRecord> | AsyncIterable<NewRecord>,
-  options: UpsertOptions,
+  options: UpsertOptions | undefined,
   encoding: RecordEncoding,
   send: (batch: EncodedRecords, signal: AbortSignal | undefined) => Promise<BatchResult>,
 ): Promise<BatchResult> {
-  checkOptions('upsert', options);
+  const { signal, onProgress } = upsertOptions(options);
   checkIterable(records);
-  const { signal, onProgress } = options;
-  signal?.throwIfAborted();
   const sum = { results: [] as BatchResult['results'], created: 0, changed: 0, unchanged: 0 };
   let startedAt: string | undefined;
   let batch = new RecordBatch(encoding);
@@ -47,12 +44,12 @@ export async function upsertInBatches(
     if (Symbol.asyncIterator in records) {
       for await (const record of signal === undefined ? records : untilAborted(records, signal)) {
         batch.add(record);
-        if (batch.length === LIMITS.batch_records) await commit();
+        if (batch.isFull) await commit();
       }
     } else {
       for (const record of Array.isArray(records) ? records.slice() : records) {
         batch.add(record);
-        if (batch.length === LIMITS.batch_records) await commit();
+        if (batch.isFull) await commit();
       }
     }
     // Without records, an empty batch gets the time of the store.
@@ -61,6 +58,16 @@ export async function upsertInBatches(
     throw error instanceof CosiftError ? withShiftedPointers(error, sum.results.length) : error;
   }
   return { ...sum, started_at: startedAt as string };
+}
+
+/** Returns the options as they are now. Throws the reason of a signal that is aborted. */
+export function upsertOptions<Options extends UpsertOptions | UpsertLinesOptions>(
+  options: Options = {} as Options,
+): Options {
+  checkOptions('upsert', options);
+  const { signal, onProgress } = options;
+  signal?.throwIfAborted();
+  return { signal, onProgress } as Options;
 }
 
 function checkIterable(records: unknown): void {

@@ -1,9 +1,10 @@
 // Declares `Symbol.asyncDispose` for programs whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
-import { closing } from '../api/closing.js';
-import { copied } from '../api/copied.js';
+import { backupOptions, callOptions, closing } from '../api/call-options.js';
 import type { BackupOptions, CallOptions, Databases } from '../api/index.js';
-import { checkedRequest } from '../api/request-values.js';
+import { itemsOf } from '../api/items-of.js';
+import { refuseMore } from '../api/refuse-more.js';
+import { requestCall, settingsCall } from '../api/requests.js';
 import { checkOptions } from '../schema/options.js';
 import type {
   Columns,
@@ -35,6 +36,10 @@ import { type ClientOptions, Transport } from './transport.js';
  * ```
  */
 export class Client implements Databases {
+  static {
+    refuseMore(Client);
+  }
+
   readonly #transport: Transport;
 
   /** @throws {CosiftError} `invalid_request` for an option that is unknown or has a value that is not allowed. */
@@ -45,13 +50,14 @@ export class Client implements Databases {
 
   async createDatabase<T extends Columns<T> = Data>(
     id: string,
-    settings: DatabaseSettings<NoInfer<T>> = {},
+    settings?: DatabaseSettings<NoInfer<T>>,
     options?: CallOptions,
   ): Promise<RemoteDatabase<T>> {
     const database = this.database<T>(id);
     const path = `/databases/${encodeURIComponent(id)}`;
-    const { request: body } = checkedRequest(settings);
-    await this.#transport.json('PUT', path, SHAPES.database, body, options);
+    await settingsCall(settings, options).run(({ request }, options) =>
+      this.#transport.json('PUT', path, SHAPES.database, request, options),
+    );
     return database;
   }
 
@@ -66,20 +72,20 @@ export class Client implements Databases {
       .databases;
   }
 
-  doctor(options: CallOptions = {}): AsyncGenerator<DoctorCheck, void, undefined> {
-    return this.#doctor(copied(options));
+  doctor(options?: CallOptions): AsyncGenerator<DoctorCheck, void, undefined> {
+    return itemsOf(() => this.#doctor(callOptions(options)));
   }
 
   async *#doctor(options: CallOptions): AsyncGenerator<DoctorCheck, void, undefined> {
-    checkOptions('call', options);
     const chunks = this.#transport.bytes('POST', '/doctor', options);
     for await (const line of linesOf(chunks, MAX_LINE_BYTES)) yield parseCheck(line);
   }
 
   /** Issues a key. `key` of the result is shown only here. */
   async issueKey(request: KeyRequest, options?: CallOptions): Promise<IssuedKey> {
-    const { request: body } = checkedRequest(request);
-    return this.#transport.json('POST', '/keys', SHAPES.key, body, options);
+    return requestCall(request, 'the request', options).run(({ request }, options) =>
+      this.#transport.json('POST', '/keys', SHAPES.key, request, options),
+    );
   }
 
   /** Returns the keys that the key of this client may see, without their secrets. */
@@ -91,31 +97,29 @@ export class Client implements Databases {
   /** Revokes the key with an id. With `descendants`, also the keys that it issued, directly or through others. */
   async revokeKey(
     keyId: string,
-    options: CallOptions & { descendants?: boolean | undefined } = {},
+    options?: CallOptions & { descendants?: boolean | undefined },
   ): Promise<void> {
     checkOptions('named', { id: keyId });
-    checkOptions('revocation', options);
-    const { descendants = false, signal } = options;
+    const given = options === undefined ? {} : options;
+    checkOptions('revocation', given);
+    const { descendants = false, signal } = given;
     const query = descendants ? '?descendants=true' : '';
     await this.#transport.delete(`/keys/${encodeURIComponent(keyId)}${query}`, { signal });
   }
 
-  backup(options: BackupOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
-    return this.#backup(copied(options));
-  }
-
-  async *#backup(options: BackupOptions): AsyncGenerator<Uint8Array, void, undefined> {
-    checkOptions('backup', options);
-    const { database, signal, onProgress } = options;
-    const path = `/backup${database === undefined ? '' : `?database=${database}`}`;
-    yield* this.#transport.bytes('GET', path, { signal }, onProgress);
+  backup(options?: BackupOptions): AsyncGenerator<Uint8Array, void, undefined> {
+    return itemsOf(() => {
+      const { database, signal, onProgress } = backupOptions(options);
+      const path = `/backup${database === undefined ? '' : `?database=${database}`}`;
+      return this.#transport.bytes('GET', path, { signal }, onProgress);
+    });
   }
 
   /**
    * Refuses further calls, which fail with `not_ready`, and resolves once those in progress have ended. Calls that wait
    * for changes return at once, and a failed request is not repeated. Closing again returns the same promise.
    */
-  close(options: CallOptions = {}): Promise<void> {
+  close(options?: CallOptions): Promise<void> {
     return closing(options, () => this.#transport.close());
   }
 

@@ -1,8 +1,9 @@
 import { v7 } from 'uuid';
+import type { CheckedRequest } from '../api/checked-copy.js';
 import type { DatabasePort, PageRequests } from '../api/database-port.js';
 import type { CallOptions, ChangesRequest, UpsertOptions } from '../api/index.js';
-import type { CheckedRequest } from '../api/request-values.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
+import { CosiftError, isCode, type Problem } from '../errors.js';
 import type {
   BatchResult,
   Changes,
@@ -13,7 +14,7 @@ import type {
 } from '../schema/public-types.js';
 import { readChanges } from './read-changes.js';
 import { SHAPES } from './response-shapes.js';
-import { jsonOf, type Transport } from './transport.js';
+import type { Transport } from './transport.js';
 
 /** The calls on one database of a service. */
 export class HttpPort implements DatabasePort {
@@ -37,14 +38,16 @@ export class HttpPort implements DatabasePort {
    * A record without `id`, `uuid` and `key` gets a version 7 UUID before it is sent, so that a batch that is sent again
    * after a lost response is not stored twice.
    */
-  upsert(records: Iterable<NewRecord>, options: UpsertOptions): Promise<BatchResult> {
+  upsert(records: Iterable<NewRecord>, options: UpsertOptions | undefined): Promise<BatchResult> {
     return this.#transport.run((send) =>
       upsertInBatches(
         this.#transport.untilClosing(records),
         options,
         { vectorsApart: false, complete: withIdentity },
-        ({ json }, signal) =>
-          send('POST', `${this.#path}/records`, SHAPES.batch, new TextDecoder().decode(json), { signal }),
+        ({ texts }, signal) => {
+          const json = `{"records":[${texts.join(',')}]}`;
+          return send('POST', `${this.#path}/records`, SHAPES.batch, json, { signal });
+        },
       ),
     );
   }
@@ -54,17 +57,23 @@ export class HttpPort implements DatabasePort {
     return this.#transport.lines(`${this.#path}/records`, chunks, options);
   }
 
-  exportLines(
+  /** The filter is a part of the address, so it may be as long as the headers of a request. */
+  async *exportLines(
     { request }: CheckedRequest<{ filter?: unknown }>,
     vectors: boolean,
     options: CallOptions,
   ): AsyncIterable<Uint8Array> {
-    const filter = jsonOf(request.filter);
+    const filter = request.filter === undefined ? undefined : JSON.stringify(request.filter);
     const query = new URLSearchParams({
       ...(vectors && { vectors: 'true' }),
       ...(filter !== undefined && { filter }),
     });
-    return this.#transport.bytes('GET', `${this.#path}/export?${query}`, options);
+    try {
+      yield* this.#transport.bytes('GET', `${this.#path}/export?${query}`, options);
+    } catch (error) {
+      if (filter === undefined || !isCode(error, 'headers_too_large')) throw error;
+      throw tooLong(filter, error);
+    }
   }
 
   page<Kind extends keyof PageRequests>(
@@ -79,8 +88,8 @@ export class HttpPort implements DatabasePort {
     return this.#transport.json('GET', this.#recordPath(id), SHAPES.record, undefined, options);
   }
 
-  patch(id: number | string, patch: { data: unknown }, options: CallOptions): Promise<unknown> {
-    return this.#transport.json('PATCH', this.#recordPath(id), SHAPES.record, patch, options);
+  patch(id: number | string, { request }: CheckedRequest<object>, options: CallOptions): Promise<unknown> {
+    return this.#transport.json('PATCH', this.#recordPath(id), SHAPES.record, request, options);
   }
 
   /** The request is sent again after a lost response: records that the first request deleted are then not counted. */
@@ -111,6 +120,16 @@ export class HttpPort implements DatabasePort {
   #recordPath(id: number | string): string {
     return `${this.#path}/records/${encodeURIComponent(id)}`;
   }
+}
+
+/** The error of an export whose filter is too long for an address. */
+function tooLong(filter: string, cause: CosiftError): CosiftError {
+  const bytes = encodeURIComponent(filter).length;
+  const detail =
+    `has ${bytes} bytes, more than the service takes in the address of an export: ` +
+    'shorten it, or use `queryAll`, which sends it in a body';
+  const problems: Problem[] = [{ pointer: '/filter', code: 'value_too_long', detail }];
+  return new CosiftError(cause.code, `/filter: ${detail}`, { problems, fields: cause.fields, cause });
 }
 
 function withIdentity(record: NewRecord): NewRecord {

@@ -1,6 +1,7 @@
 import { Database } from '../api/database.js';
 import type { CallOptions } from '../api/index.js';
-import { checkedRequest } from '../api/request-values.js';
+import { refuseMore } from '../api/refuse-more.js';
+import { requestCall } from '../api/requests.js';
 import { checkOptions } from '../schema/options.js';
 import type {
   Columns,
@@ -15,6 +16,10 @@ import type { Transport } from './transport.js';
 
 /** One database of a service, with its webhooks. */
 export class RemoteDatabase<T extends Columns<T> = Data> extends Database<T> {
+  static {
+    refuseMore(RemoteDatabase);
+  }
+
   readonly #transport: Transport;
   readonly #webhooksPath: string;
 
@@ -28,8 +33,9 @@ export class RemoteDatabase<T extends Columns<T> = Data> extends Database<T> {
 
   /** Creates a webhook to which changes are posted. `secret` of the result signs them and is shown only here. */
   async createWebhook(request: WebhookRequest, options?: CallOptions): Promise<CreatedWebhook> {
-    const { request: body } = checkedRequest(request);
-    return this.#transport.json('POST', this.#webhooksPath, SHAPES.createdWebhook, body, options);
+    return requestCall(request, 'the request', options).run(({ request }, options) =>
+      this.#transport.json('POST', this.#webhooksPath, SHAPES.createdWebhook, request, options),
+    );
   }
 
   /** Returns the webhooks of this database with their positions in the change feed. */

@@ -1,11 +1,12 @@
 // Declares `Symbol.asyncDispose` for programs whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
-import { closing } from '../api/closing.js';
-import { copied } from '../api/copied.js';
+import { backupOptions, callOptions, closing } from '../api/call-options.js';
 import { countingBytes } from '../api/counting-bytes.js';
 import { Database } from '../api/database.js';
 import type { BackupOptions, CallOptions, Databases } from '../api/index.js';
-import { checkedRequest } from '../api/request-values.js';
+import { itemsOf } from '../api/items-of.js';
+import { refuseMore } from '../api/refuse-more.js';
+import { settingsCall } from '../api/requests.js';
 import { unlessAborted, untilAborted } from '../async/until-aborted.js';
 import {
   checkModelSources,
@@ -46,9 +47,10 @@ export interface OpenOptions {
 }
 
 /**
- * Opens a data directory with all its databases, and creates it when it is missing. Only one process at a time can have
- * it open. With `{ store }`, opens the databases in a PostgreSQL database with pgvector instead, which several processes
- * can have open; `store` is its URL, such as `postgres://USER@HOST/DATABASE`.
+ * Opens all databases that are at a place. `place` is the path of a data directory, relative to the working directory of
+ * the process, or an object with the URL of a PostgreSQL database with pgvector as `store`, such as
+ * `{ store: 'postgres://USER@HOST/DATABASE' }`. A directory is created when it is missing, and only one process at a time
+ * can have it open. Several processes can have a store open.
  *
  * @example
  * ```ts
@@ -87,6 +89,10 @@ function checkPlace(place: string | { readonly store: string }, options: OpenOpt
 
 /** The databases of a data directory. Methods without a comment do what {@link Databases} says. */
 export class Cosift implements Databases {
+  static {
+    refuseMore(Cosift);
+  }
+
   readonly #databases: DatabaseService;
 
   /** @internal Made by {@link open}. */
@@ -96,14 +102,14 @@ export class Cosift implements Databases {
 
   async createDatabase<T extends Columns<T> = Data>(
     id: string,
-    settings: DatabaseSettings<NoInfer<T>> = {},
-    options: CallOptions = {},
+    settings?: DatabaseSettings<NoInfer<T>>,
+    options?: CallOptions,
   ): Promise<Database<T>> {
     const database = this.database<T>(id);
-    checkOptions('call', options);
-    options.signal?.throwIfAborted();
-    const checked = checkDatabaseSettings(withinLimit(checkedRequest(settings)));
-    await unlessAborted(this.#databases.catalog.create(id, checked), options.signal);
+    await settingsCall(settings, options).run(async (request, { signal }) => {
+      const checked = checkDatabaseSettings(withinLimit(request));
+      await unlessAborted(this.#databases.catalog.create(id, checked), signal);
+    });
     return database;
   }
 
@@ -112,20 +118,20 @@ export class Cosift implements Databases {
     return new Database<T>(id, new LocalPort(this.#databases, id));
   }
 
-  async databases(options: CallOptions = {}): Promise<DatabaseDescription[]> {
-    checkOptions('call', options);
-    options.signal?.throwIfAborted();
-    return unlessAborted(this.#databases.catalog.list(), options.signal);
+  async databases(options?: CallOptions): Promise<DatabaseDescription[]> {
+    const { signal } = callOptions(options);
+    return unlessAborted(this.#databases.catalog.list(), signal);
   }
 
-  backup(options: BackupOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
-    return this.#backup(copied(options));
+  backup(options?: BackupOptions): AsyncGenerator<Uint8Array, void, undefined> {
+    return itemsOf(() => this.#backup(backupOptions(options)));
   }
 
-  async *#backup(options: BackupOptions): AsyncGenerator<Uint8Array, void, undefined> {
-    checkOptions('backup', options);
-    const { database, signal, onProgress } = options;
-    signal?.throwIfAborted();
+  async *#backup({
+    database,
+    signal,
+    onProgress,
+  }: BackupOptions): AsyncGenerator<Uint8Array, void, undefined> {
     const archive = await this.#databases.backups.begin(database, signal);
     try {
       yield* countingBytes(archive.chunks, archive.bytes, onProgress);
@@ -134,13 +140,11 @@ export class Cosift implements Databases {
     }
   }
 
-  doctor(options: CallOptions = {}): AsyncGenerator<DoctorCheck, void, undefined> {
-    return this.#doctor(copied(options));
+  doctor(options?: CallOptions): AsyncGenerator<DoctorCheck, void, undefined> {
+    return itemsOf(() => this.#doctor(callOptions(options)));
   }
 
-  async *#doctor(options: CallOptions): AsyncGenerator<DoctorCheck, void, undefined> {
-    checkOptions('call', options);
-    const { signal } = options;
+  async *#doctor({ signal }: CallOptions): AsyncGenerator<DoctorCheck, void, undefined> {
     const ids = (await this.#databases.monitor.states()).map(({ id }) => id);
     const checks = this.#databases.doctor.examine(ids, { signal });
     yield* signal === undefined ? checks : untilAborted(checks, signal);
@@ -151,7 +155,7 @@ export class Cosift implements Databases {
    * for changes return at once. A later call fails with `not_ready`, and so does the next page of `searchAll` and
    * `queryAll` and the next record of a source of `upsert` that is no array. Closing again returns the same promise.
    */
-  close(options: CallOptions = {}): Promise<void> {
+  close(options?: CallOptions): Promise<void> {
     return closing(options, () => this.#databases.close());
   }
 

@@ -1,6 +1,6 @@
+import type { CheckedRequest } from '../api/checked-copy.js';
 import type { DatabasePort, PageRequests } from '../api/database-port.js';
 import type { CallOptions, ChangesRequest, UpsertOptions } from '../api/index.js';
-import type { CheckedRequest } from '../api/request-values.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
 import { unlessAborted } from '../async/until-aborted.js';
 import type { DatabaseService } from '../databases/index.js';
@@ -40,10 +40,10 @@ export class LocalPort implements DatabasePort {
   }
 
   /** A close waits until all records of an array are written; any other source is read no further. */
-  upsert(records: Iterable<NewRecord>, options: UpsertOptions): Promise<BatchResult> {
+  upsert(records: Iterable<NewRecord>, options: UpsertOptions | undefined): Promise<BatchResult> {
     return this.#databases.writer.runUpsert(records, (records, upsertBatch) =>
-      upsertInBatches(records, options, { vectorsApart: true }, async ({ json, vectors }, signal) =>
-        parseJson(await upsertBatch(this.#id, json, { signal, ...(vectors && { vectors }) })),
+      upsertInBatches(records, options, { vectorsApart: true }, async ({ texts, vectors }, signal) =>
+        parseJson(await upsertBatch(this.#id, bodyOf(texts), { signal, ...(vectors && { vectors }) })),
       ),
     );
   }
@@ -82,8 +82,8 @@ export class LocalPort implements DatabasePort {
     );
   }
 
-  async patch(id: number | string, patch: { data: unknown }, options: CallOptions): Promise<unknown> {
-    const body = Buffer.from(JSON.stringify(patch));
+  async patch(id: number | string, patch: CheckedRequest<object>, options: CallOptions): Promise<unknown> {
+    const body = Buffer.from(JSON.stringify(withinLimit(patch)));
     return parseJson(await this.#databases.writer.patchRecord(this.#id, String(id), 'both', body, options));
   }
 
@@ -115,3 +115,21 @@ export class LocalPort implements DatabasePort {
     return unlessAborted(this.#databases.reembeddings.cancel(this.#id), signal);
   }
 }
+
+/** Returns the request that writes records. They are encoded one by one: a text of all of them would be slower to make. */
+function bodyOf(records: readonly string[]): Uint8Array {
+  const units = records.reduce((sum, text) => sum + text.length + 1, START.length + END.length);
+  // A code unit has at most three bytes.
+  const body = Buffer.allocUnsafe(3 * units);
+  let at = body.write(START);
+  for (const text of records) {
+    at += body.write(text, at);
+    at += body.write(',', at);
+  }
+  // Over the last comma.
+  if (records.length > 0) at -= 1;
+  return body.subarray(0, at + body.write(END, at));
+}
+
+const START = '{"records":[';
+const END = ']}';

@@ -1,4 +1,4 @@
-import type { CheckedRequest } from '../api/request-values.js';
+import type { CheckedRequest } from '../api/checked-copy.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS } from '../schema/index.js';
 

@@ -51,7 +51,6 @@ export const OPTIONS = {
   call: { signal },
   upsert: { signal, onProgress: callback },
   export: { filter: partOfRequest, vectors: flag, signal },
-  searchQuery: { text: name, vector: partOfRequest },
   search: { ...page, ...score, approximate: flag, passages: flag },
   query: { ...page, sort: partOfRequest },
   map: { ...selection, ...score, search: partOfRequest, columns: partOfRequest },
@@ -80,6 +79,9 @@ const REQUIRED: Partial<Record<OptionsName, readonly string[]>> = {
   named: ['id'],
 };
 
+/** What to search for, where that is not a text alone. */
+export const SEARCH_QUERY: OptionCheck = members({ text: name, vector: partOfRequest }, []);
+
 export type OptionsName = keyof typeof OPTIONS;
 
 /**
@@ -91,9 +93,9 @@ export function checkOptions(name: OptionsName, options: object): void {
   checkMembers(members(OPTIONS[name], REQUIRED[name] ?? []), options);
 }
 
-/** @throws {CosiftError} `invalid_request` as {@link checkOptions}. */
-export function checkMembers(check: OptionCheck, options: object): void {
-  const problems = check(options, '');
+/** Checks the object at `place`. @throws {CosiftError} `invalid_request` as {@link checkOptions}. */
+export function checkMembers(check: OptionCheck, options: object, place = ''): void {
+  const problems = check(options, place);
   if (problems.length === 0) return;
   const detail = problems
     .map(({ pointer, detail }) =>

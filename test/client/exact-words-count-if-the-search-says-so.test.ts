@@ -102,7 +102,7 @@ describe.each(['library', 'client'])('over the %s', (side) => {
       expect(results.map(({ relevance_score }) => relevance_score)).toEqual(PACKAGES.map(() => 0));
       expect(await refusal(database().search('🎉', { ...search, lexical: 0.9 }))).toEqual([
         'invalid_request',
-        ['/text'],
+        ['/query'],
       ]);
     },
   );
@@ -170,7 +170,10 @@ describe.each(['library', 'client'])('over the %s', (side) => {
       'invalid_request',
       ['/lexical'],
     ]);
-    expect(await refusal(own.search({ vector: [1, 0], text: 'clang' }))).toEqual(['invalid_request', ['']]);
+    expect(await refusal(own.search({ vector: [1, 0], text: 'clang' }))).toEqual([
+      'invalid_request',
+      ['/query'],
+    ]);
     const unweighted = await own.search({ vector: [1, 0], text: 'clang' }, { lexical: 0 });
     expect(unweighted.results.map(({ id, relevance_score }) => [id, relevance_score])).toEqual([
       [1, 1],
@@ -178,7 +181,7 @@ describe.each(['library', 'client'])('over the %s', (side) => {
     ]);
     const withModel = { vector: new Array<number>(384).fill(1), text: 'gcc' };
     const refused = await refusal(database().search(withModel, { lexical: 0.5 }));
-    expect(refused).toEqual(['invalid_vector', ['/vector']]);
+    expect(refused).toEqual(['invalid_vector', ['/query/vector']]);
   });
 
   test.each([

@@ -63,8 +63,8 @@ async function outcomeOf(call: (database: Database) => Promise<unknown>, databas
     return { value: withoutStart(await call(database)) };
   } catch (error) {
     if (!(error instanceof CosiftError)) return { thrown: error };
-    // The engine's own name of an error, and the id of a request, exist on one side only.
-    const { engine, request_id, ...fields } = error.fields;
+    // Only a request to a service has an id.
+    const { request_id, ...fields } = error.fields;
     const { code, detail, problems } = error;
     return { code, detail, problems, fields };
   }
@@ -93,7 +93,7 @@ async function* chunks(...texts: string[]) {
 const vector = Float32Array.from([1, 0]);
 const query = { vector };
 const options = { threshold: 0, limit: 3 };
-const loose = (value: unknown) => value as never;
+const loose = <T = never>(value: unknown) => value as T;
 
 /** Values that a service would get as something else, or not at all. */
 const NOT_JSON: [string, unknown][] = [
@@ -124,6 +124,17 @@ const textOf = async (chunks: AsyncIterable<Uint8Array>) => {
   for await (const chunk of chunks) text += Buffer.from(chunk).toString('latin1');
   return text;
 };
+
+/** Values in place of a query, and what an error says of them. */
+const NO_QUERIES: [unknown, string][] = [
+  [[1, 0], 'an array'],
+  [null, 'null'],
+  [undefined, 'undefined'],
+  [5, '5'],
+  [() => 1, 'a function'],
+  [new Date(0), 'a Date'],
+  [new Map(), 'a Map'],
+];
 
 type Call = [string, (database: Database) => Promise<unknown>];
 
@@ -235,7 +246,18 @@ const CALLS: Call[] = [
       return database.query({ filter: { rules: Array(110).fill(rule) } });
     },
   ],
-  ['search without a request', (database) => database.search(loose(undefined))],
+  ...NO_QUERIES.flatMap(([query, what]): Call[] => [
+    [`search for ${what}`, (database) => database.search(loose(query))],
+    [`searchAll for ${what}`, async (database) => all(database.searchAll(loose(query)))],
+    [`map of ${what}`, (database) => database.map({ search: loose(query) })],
+  ]),
+  ['search for neither text nor vector', (database) => database.search(loose({}))],
+  ['search for an unknown member', (database) => database.search(loose({ vektor: [1, 0] }))],
+  ['search for too long a text', (database) => database.search('x'.repeat(9_000))],
+  ['search for too long a text in an object', (database) => database.search({ text: 'x'.repeat(9_000) })],
+  ['map with a threshold alone', (database) => database.map({ threshold: 0.5 })],
+  ['map with a lexical weight alone', (database) => database.map({ lexical: 0.5 })],
+  ['map with a wrong vector', (database) => database.map({ search: { vector: [1, 2, 3] } })],
   ['searchAll', (database) => all(database.searchAll({ vector }, { threshold: 0.9 }))],
   [
     'searchAll from a cursor',
@@ -297,10 +319,15 @@ const CALLS: Call[] = [
   ['patch of a value that is none', (database) => database.patch(9, loose({ a: new Date(0), b: [] }))],
   ['patch without changes', (database) => database.patch(9, loose(undefined))],
   ['patch of a column that is none', (database) => database.patch(9, { '': 1 })],
+  ['patch larger than a body may be', (database) => database.patch(9, { a: 'x'.repeat(1 << 21) })],
   ['patch of half of a surrogate pair', (database) => database.patch(9, { a: '\ud800' })],
   ['get of a patched record', (database) => withoutTimes(database.get(9))],
   ['delete', (database) => database.delete({ ids: [7, uuidOf(8), 99_999] })],
   ['delete without what', (database) => database.delete({} as never)],
+  [
+    'delete by ids and a filter',
+    (database) => database.delete(loose({ ids: [1], filter: { rules: [] }, timeRange: 5 })),
+  ],
   ['changes', (database) => database.changes({ limit: 2 }).then(({ epoch: _, ...page }) => page)],
   [
     'changes from a place on, with a wait',
@@ -353,6 +380,117 @@ describe('one call after the other', () => {
     expect(library).toMatchObject({ code: 'database_not_found' });
     expect(client).toEqual(library);
   });
+});
+
+describe('an error names the arguments of the caller', () => {
+  test.each(NO_QUERIES.filter(([query]) => query !== undefined))(
+    '%j in place of a query',
+    async (query, what) => {
+      const detail = `is ${what}, must be a text, or an object with a vector`;
+      const problem = (pointer: string) => [{ pointer, code: 'wrong_type', detail }];
+      const { library } = await both((database) => database.search(loose(query)));
+      expect(library).toMatchObject({ detail: `query: ${detail}`, problems: problem('/query') });
+      const { library: map } = await both((database) => database.map({ search: loose(query) }));
+      expect(map).toMatchObject({ detail: `search: ${detail}`, problems: problem('/search') });
+    },
+  );
+
+  test.each<[string, (database: Database) => Promise<unknown>, string, string]>([
+    ['a part of a query', (of) => of.search(loose({ txt: 'x' })), '/query/txt', 'query.txt: is not a known'],
+    ['the vector', (of) => of.search({ vector: [Number.NaN] }), '/query/vector/0', 'query.vector.0: is NaN'],
+    ['a text', (of) => of.search('x'.repeat(9_000)), '/query', 'query: has 9000 bytes'],
+    ['a text in an object', (of) => of.search({ text: '' }), '/query/text', 'query.text: must not be empty'],
+    ['an option', (of) => of.search('x', loose({ sort: {} })), '/sort', 'sort: is not a known member'],
+    [
+      'nothing to search for',
+      (of) => of.map({ threshold: 0.5 }),
+      '/search',
+      'search: must have exactly one of',
+    ],
+    [
+      'nothing to delete',
+      (of) => of.delete(loose({})),
+      '',
+      'the options: needs either "ids", or at least one of',
+    ],
+    ['a time range', (of) => of.query({ timeRange: loose(5) }), '/timeRange', 'timeRange: is number'],
+    ['no changes', (of) => of.patch(1, loose(null)), '/data', 'changes: is null, must be a plain object'],
+  ])('%s', async (_, call, pointer, detail) => {
+    const { library, client } = await both(call);
+    expect(library).toMatchObject({ detail: expect.stringContaining(detail), problems: [{ pointer }] });
+    expect(client).toEqual(library);
+    expect(JSON.stringify(library)).not.toMatch(/body|time_range/);
+  });
+
+  test('settings', async () => {
+    for (const side of Object.values(sides)) {
+      const creating = side.createDatabase('settings', loose(null));
+      await expect(creating).rejects.toThrow('the settings: is null, must be of type object');
+    }
+    const issuing = sides.client.issueKey(loose({}));
+    await expect(issuing).rejects.toThrow('the request: lacks the member "name"');
+  });
+});
+
+test('a filter that is too long for the address of an export is named', async () => {
+  const rule = { column: 'name', operator: 'equals', value: 'x'.repeat(1_000) } as const;
+  const { library, client } = await both((database) =>
+    textOf(database.exportLines({ filter: { rules: Array(20).fill(rule) } })),
+  );
+  expect(library).toEqual({ value: '' });
+  const detail = expect.stringMatching(/^has \d{5} bytes, .* use `queryAll`/);
+  expect(client).toMatchObject({
+    code: 'headers_too_large',
+    problems: [{ pointer: '/filter', code: 'value_too_long', detail }],
+  });
+});
+
+test('an upsert larger than a service takes at once is sent in several batches', async () => {
+  const text = 'x'.repeat(1_000_000);
+  const large = Array.from({ length: 70 }, (_, at) => ({ id: at + 1, data: { text }, vector: [1, 0] }));
+  for (const side of Object.values(sides)) {
+    const database = await side.createDatabase('large', { dimensions: 2 });
+    const committed: number[] = [];
+    const { created } = await database.upsert(large, {
+      onProgress: (progress) => committed.push(progress.committed),
+    });
+    expect([created, committed]).toEqual([70, [17, 34, 51, 68, 70]]);
+    await database.drop();
+  }
+});
+
+/** The methods of an object and of its class, with their names. */
+function methodsOf(target: object): [string, (...given: unknown[]) => unknown][] {
+  const names = new Set<string>();
+  for (let of = Object.getPrototypeOf(target); of !== Object.prototype; of = Object.getPrototypeOf(of)) {
+    for (const name of Object.getOwnPropertyNames(of)) if (name !== 'constructor') names.add(name);
+  }
+  return [...names].map((name) => [name, Reflect.get(target, name).bind(target)]);
+}
+
+test('every method refuses an argument more than it takes', async () => {
+  const { library, client } = sides;
+  const seen: string[] = [];
+  for (const target of [library, client, library.database('same'), client.database('same')]) {
+    for (const [name, method] of methodsOf(target)) {
+      const given = Array.from({ length: 5 }, () => ({ signal: AbortSignal.abort() }));
+      const call = (async () => method(...given))();
+      const max = expect.stringMatching(`^${name} takes at most \\d arguments?, but 5 were given$`);
+      await expect(call).rejects.toMatchObject({ code: 'invalid_request', detail: max });
+      seen.push(name);
+    }
+  }
+  expect(new Set(seen).size).toBeGreaterThan(25);
+  await expect(library.database('same').query({}, ...loose<[]>([undefined]))).resolves.toBeDefined();
+});
+
+test('a method takes as many arguments as its type says', async () => {
+  const database = sides.client.database('same');
+  const { signal } = new AbortController();
+  const at = loose({ signal });
+  await expect(database.query({}, ...loose<[]>([at]))).rejects.toThrow('query takes at most 1 argument');
+  await expect(database.get(1, { signal })).resolves.toBeDefined();
+  await expect(sides.library.createDatabase('same', { dimensions: 2 }, { signal })).resolves.toBeDefined();
 });
 
 /** Every method of a database, with options. */

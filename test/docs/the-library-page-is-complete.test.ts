@@ -63,7 +63,6 @@ test('every option that a call checks is in the chapter of the call or of its op
     changes: 'ChangesRequest',
     client: 'ClientOptions',
     named: 'Client.revokeKey',
-    searchQuery: 'Query',
     revocation: 'Client.revokeKey',
   };
   const inherited = ['CallOptions', 'SelectOptions', 'PageOptions', 'ScoreOptions']

@@ -60,7 +60,7 @@ test('by its place in the array, and says how many records are committed: the li
     const given = records().map((record) => ({ ...record, vector: Float32Array.from(record.vector!) }));
     given[1_500] = { ...given[1_500]!, vector: Float32Array.from([Number.NaN, 1]) };
     expect(await failure(database.upsert(given))).toMatchObject({
-      problems: [{ pointer: '/records/1500/vector' }],
+      problems: [{ pointer: '/records/1500/vector/0' }],
       fields: { committed: 1_000 },
     });
   } finally {

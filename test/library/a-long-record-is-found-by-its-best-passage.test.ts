@@ -101,7 +101,7 @@ test('a record with too many passages is refused with its place, and so is a que
   expect(events.at(-1)).toMatchObject({ type: 'summary', created: 1, failed: 1 });
   await expect(database.search('word '.repeat(300))).rejects.toMatchObject({
     code: 'invalid_request',
-    problems: [{ pointer: '/text', code: 'value_too_long' }],
+    problems: [{ pointer: '/query', code: 'value_too_long' }],
     detail: expect.stringMatching(/302 tokens, .* takes at most 256$/),
   });
 });

@@ -103,7 +103,7 @@ test('a vector that cannot be used is named', async () => {
   const of = (failure: unknown) => expect(failure).rejects;
   await of(database.search({ vector: [0, 0] })).toMatchObject({
     code: 'invalid_vector',
-    problems: [{ pointer: '/vector', code: 'invalid_vector' }],
+    problems: [{ pointer: '/query/vector', code: 'invalid_vector' }],
   });
   const records = [
     { data: {}, vector: Float32Array.of(1, 0, 0) },

@@ -82,7 +82,7 @@ test('by the real model, after a restart and with another text too', async () =>
     for (const text of ['🎉', 'สวัสดีครับ', '\u0301', 'x'.repeat(101)]) {
       await expect(plain.search(text)).rejects.toMatchObject({
         code: 'invalid_request',
-        problems: [{ pointer: '/text', code: 'invalid_value' }],
+        problems: [{ pointer: '/query', code: 'invalid_value' }],
       });
     }
     expect((await plain.search('🎉 party', { threshold: 0 })).results).toHaveLength(2);

@@ -162,7 +162,7 @@ for (const name of ['library', 'client']) {
     });
     const database = databases[name]!;
     const query = () => ({ vector: transferred() });
-    const refused = { problems: [{ pointer: '/vector' }] };
+    const refused = { problems: [{ pointer: '/query/vector' }] };
     await expect(database.search(query())).rejects.toMatchObject(refused);
     await expect(first(database.searchAll(query()))).rejects.toMatchObject(refused);
     const chunk = Buffer.from(new ArrayBuffer(8));
@@ -193,7 +193,7 @@ for (const name of ['library', 'client']) {
     const strange = { constructor: { name: Symbol('strange') } };
     await expect(upserts[name]!([{ id: 1, data: { a: strange }, vector: [1, 0] }])).rejects.toMatchObject({
       code: 'invalid_record',
-      problems: [{ pointer: '/records/0/data/a' }],
+      problems: [{ pointer: '/records/0/data/a/constructor/name' }],
     });
   });
 

@@ -43,7 +43,7 @@ test.each([' ', '\n\t\u{a0}', '\u{200b}\u{0}'])(
       const error = await words.search(text, { lexical }).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(CosiftError);
       const { code, problems } = error as CosiftError;
-      expect([code, problems.map(({ pointer }) => pointer)]).toEqual(['invalid_request', ['/text']]);
+      expect([code, problems.map(({ pointer }) => pointer)]).toEqual(['invalid_request', ['/query']]);
     }
     await cosift.close();
   },

@@ -1,4 +1,4 @@
-import { CosiftError, isErrorCode, type Problem } from '../../errors.js';
+import { CosiftError, type ErrorFields, isErrorCode, type Problem } from '../../errors.js';
 import { StaleError } from '../store-errors.js';
 import type { NativeFailure } from './binding.js';
 
@@ -8,13 +8,15 @@ export function unwrap<T>(outcome: T | NativeFailure): T {
   return outcome;
 }
 
-/** Returns the error of a failure. A code that is not in the error table is an internal error. */
-export function errorOf({ code, detail, problems, facts }: NativeFailure): CosiftError {
-  const fields = { ...(JSON.parse(facts) as object), engine: code };
+/** Returns the error of a failure. A code that is not in the error table is an internal error, with the code as a fact. */
+export function errorOf({ code, detail, problems: given, facts }: NativeFailure): CosiftError {
+  const fields: ErrorFields = JSON.parse(facts);
   // A test compares the codes of the engine's problems with `PROBLEM_CODES`.
-  const typed = problems as Problem[];
-  if (code === 'stale') return new StaleError(detail, { problems: typed, fields });
-  return new CosiftError(isErrorCode(code) ? code : 'internal', detail, { problems: typed, fields });
+  const problems = given as Problem[];
+  if (code === 'stale') return new StaleError(detail, { problems, fields });
+  return isErrorCode(code)
+    ? new CosiftError(code, detail, { problems, fields })
+    : new CosiftError('internal', detail, { problems, fields: { ...fields, engine: code } });
 }
 
 function isFailure(outcome: unknown): outcome is NativeFailure {

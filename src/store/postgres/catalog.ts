@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { CosiftError, type ErrorCode } from '../../errors.js';
+import { CosiftError } from '../../errors.js';
 import type { Limits } from '../../schema/index.js';
 import { type NativeRules, native } from '../local/binding.js';
 import { engineLimits } from '../local/engine-limits.js';
@@ -379,7 +379,7 @@ export function settingsText({
 }
 
 export function databaseNotFound(id: string): CosiftError {
-  return engineError('database_not_found', `there is no database ${JSON.stringify(id)}`);
+  return new CosiftError('database_not_found', `there is no database ${JSON.stringify(id)}`);
 }
 
 /** The settings are in the order of the embedded engine. */
@@ -393,13 +393,8 @@ function databaseExists(entry: CatalogEntry): CosiftError {
     model,
   } = settingsOf(entry);
   const existing = JSON.stringify({ approximate, dimensions, embed, fingerprint, lexical, model });
-  return engineError(
+  return new CosiftError(
     'database_exists',
     `database ${JSON.stringify(entry.id)} exists with other settings: ${existing}`,
   );
-}
-
-/** An error as the embedded engine reports it. */
-export function engineError(code: ErrorCode, detail: string): CosiftError {
-  return new CosiftError(code, detail, { fields: { engine: code } });
 }

@@ -1,4 +1,5 @@
 import type { TextLine } from '../../api/text-line.js';
+import { CosiftError } from '../../errors.js';
 import type { EmbeddedVectors } from '../embedded-vectors.js';
 import { type NativeTexts, native } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
@@ -9,7 +10,7 @@ import type {
   StoredReembedding,
 } from '../reembedding-store.js';
 import { StaleError } from '../store-errors.js';
-import { type Catalog, type CatalogEntry, engineError, settingsOf, settingsText } from './catalog.js';
+import { type Catalog, type CatalogEntry, settingsOf, settingsText } from './catalog.js';
 import type { PostgresReembeddingLeases } from './reembedding-leases.js';
 import { nativeRow, type RecordRow, ROW } from './rows.js';
 import type { Servers } from './servers.js';
@@ -277,7 +278,7 @@ export class Reembedder implements ReembeddingStore {
     const unfinished = await find(sql, entry);
     if (unfinished !== undefined) return { entry, unfinished };
     const detail = `database ${JSON.stringify(entry.id)} has no re-embedding`;
-    throw engineError('reembedding_not_found', detail);
+    throw new CosiftError('reembedding_not_found', detail);
   }
 }
 
