@@ -2,9 +2,6 @@ export {
   builtInModel,
   createEmbedder,
   fingerprintOf,
-  type ModelCall,
-  type ModelFunction,
-  type ModelSource,
   readModelDirectory,
 } from '../embedding/index.js';
 export { DataLock, LOCK_FILE } from '../store/local/data-lock.js';
@@ -32,7 +29,7 @@ export {
   Models,
 } from './models.js';
 export type { DatabaseStats } from './monitor.js';
-export { beginDatabases, type OpenProgress, openDatabases, openPostgres, type StoreServer } from './open.js';
+export { beginDatabases, openDatabases, openPostgres, type StoreServer } from './open.js';
 export type { PageOptions, PageReply } from './record-reader.js';
 export type { Scope } from './scope.js';
 export { DatabaseService, type Readiness } from './service.js';

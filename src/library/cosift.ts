@@ -8,13 +8,8 @@ import { itemsOf } from '../api/items-of.js';
 import { refuseMore } from '../api/refuse-more.js';
 import { settingsCall } from '../api/requests.js';
 import { unlessAborted, untilAborted } from '../async/until-aborted.js';
-import {
-  checkModelSources,
-  type DatabaseService,
-  type ModelSource,
-  type OpenProgress,
-  openDatabases,
-} from '../databases/index.js';
+import { checkModelSources, type DatabaseService, openDatabases } from '../databases/index.js';
+import type { ModelSource, OpenProgress } from '../databases/public-types.js';
 import {
   type Columns,
   checkDatabaseSettings,
