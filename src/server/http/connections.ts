@@ -9,10 +9,10 @@ import { closeUnread, stopReading } from './drain.js';
 import { onClose } from './on-close.js';
 import { overTurns } from './turns.js';
 
-/** Number of connections that arrive together and stay open from which on accepting the others comes first. */
-const MANY_AT_ONCE = 64;
-/** Number of connections of one arrival up to which it does. */
-const MAX_ACCEPTED_FIRST = 4096;
+/** Number of connections that are accepted in successive turns from which on accepting the next ones comes first. */
+const MANY_AT_ONCE = 4;
+/** Number of connections after which requests are handled nevertheless. */
+const MAX_ACCEPTED_FIRST = 256;
 
 /** Once the server stops: how long a connection without a request stays open. */
 const IDLE_STOP_MS = 500;
@@ -121,30 +121,22 @@ export function startOverTurns(server: Server): void {
  * connection, so that with the requests of the first ones in between, the last ones would wait for all of these.
  */
 function manyArrive(server: Server): () => boolean {
-  let arrival: { openBefore: number; accepted: number } | undefined;
-  let hasAccepted = false;
+  let accepted = 0;
+  let acceptedInTurn = 0;
   const nextTurn = () => {
-    if (hasAccepted) setImmediate(nextTurn);
-    else arrival = undefined;
-    hasAccepted = false;
+    if (acceptedInTurn > 0) setImmediate(nextTurn);
+    else accepted = 0;
+    acceptedInTurn = 0;
   };
-  let open = 0;
-  server.on('connection', (socket: Socket) => {
-    socket.once('close', () => {
-      open -= 1;
-    });
-    hasAccepted = true;
-    if (arrival === undefined) {
-      arrival = { openBefore: open, accepted: 0 };
-      setImmediate(nextTurn);
-    }
-    arrival.accepted += 1;
-    open += 1;
+  server.on('connection', () => {
+    if (accepted === 0) setImmediate(nextTurn);
+    accepted += 1;
+    acceptedInTurn += 1;
   });
-  return () =>
-    arrival !== undefined &&
-    arrival.accepted <= MAX_ACCEPTED_FIRST &&
-    open - arrival.openBefore > MANY_AT_ONCE;
+  return () => {
+    if (accepted > MAX_ACCEPTED_FIRST) accepted = 1;
+    return accepted > MANY_AT_ONCE;
+  };
 }
 
 /** Closes the connections whose client has read nothing of a response for `sendMs`. */
