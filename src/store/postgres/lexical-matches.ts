@@ -1,12 +1,10 @@
-import type { NativeSearch } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
-import type { CandidateScores } from './candidate-scores.js';
-import { type Restriction, restrictionSql } from './filter-sql.js';
-import type { Match, MatchOrder } from './match-order.js';
+import { restrictionSql } from './filter-sql.js';
+import type { Match } from './match-order.js';
 import { nativeRow } from './rows.js';
 import { SAME_SCORE_STEPS, STEP } from './scores.js';
-import { arrayOf, type Sql, Values } from './sql.js';
-import type { VectorSource } from './vector-source.js';
+import type { SearchContext } from './search-context.js';
+import { namedSql, Values } from './sql.js';
 import { type SizedRow, sizedRow, wholeRows } from './whole-rows.js';
 
 /** Records that are scored at a time. */
@@ -15,21 +13,6 @@ const SCORED_AT_ONCE = 500;
 const SAMPLE = 200;
 /** More than the rounding of scores and weights. */
 const SLACK = 1e-6;
-
-/** A search whose scores have a part for exact words. */
-interface LexicalSearch {
-  sql: Sql;
-  /** The table of the records. */
-  table: string;
-  restriction: Restriction;
-  order: MatchOrder;
-  sources: readonly VectorSource[];
-  search: NativeSearch;
-  scores: CandidateScores;
-  margin: number;
-  /** The weight of exact words, above 0. */
-  weight: number;
-}
 
 interface Cursor {
   score: number;
@@ -41,10 +24,13 @@ interface Cursor {
  * `(1 - weight) * cosine + weight`, so records whose cosine is too low for the page are not read.
  */
 export class LexicalMatches {
-  readonly #search: LexicalSearch;
+  readonly #context: SearchContext;
+  readonly #weight: number;
 
-  constructor(search: LexicalSearch) {
-    this.#search = search;
+  /** `weight` is that of exact words, above 0. */
+  constructor(context: SearchContext, weight: number) {
+    this.#context = context;
+    this.#weight = weight;
   }
 
   /** All matches in order. */
@@ -55,14 +41,14 @@ export class LexicalMatches {
   /** The first `need` matches after a cursor, of those that {@link all} returned. */
   pageOf(all: readonly Match[], cursor: Cursor | null, need: number): Match[] {
     if (cursor === null) return all.slice(0, need);
-    const own = all.find((match) => this.#search.order.idOf(match) === cursor.id);
+    const own = all.find((match) => this.#context.order.idOf(match) === cursor.id);
     const moved = movedTo(cursor, own?.score);
-    return all.filter((match) => this.#search.order.isAfter(match, moved)).slice(0, need);
+    return all.filter((match) => this.#context.order.isAfter(match, moved)).slice(0, need);
   }
 
   /** The first `need` matches after a cursor, in order. */
   async page(threshold: number, cursor: Cursor | null, need: number): Promise<Match[]> {
-    const { order } = this.#search;
+    const { order } = this.#context;
     const start = cursor && movedTo(cursor, await this.#scoreOf(cursor));
     const isOnPage = (match: Match) => start === null || order.isAfter(match, start);
     const sample = await this.#similar(start, need + SAMPLE);
@@ -74,22 +60,19 @@ export class LexicalMatches {
   }
 
   #sorted(matches: Match[]): Match[] {
-    return matches.sort((a, b) => this.#search.order.compare(a, b));
+    return matches.sort((a, b) => this.#context.order.compare(a, b));
   }
 
   /** The score of the cursor's record, if the record is a match. */
   async #scoreOf({ id }: Cursor): Promise<number | undefined> {
-    const { column } = this.#search.order;
-    const own = (values: Values) =>
-      `${column} = ${values.bind(id)}::${column === 'uuid' ? 'uuid' : 'bigint'}`;
-    const [match] = await this.#scored((values) => [own(values)]);
+    const [match] = await this.#scored((values) => [this.#context.order.idSql('=', id, values)]);
     return match?.score;
   }
 
   /** Records whose vectors are the most similar ones, of those that can come after a cursor. */
   async #similar(start: Cursor | null, size: number): Promise<Match[]> {
-    const { sources, weight, margin } = this.#search;
-    const rest = 1 - weight;
+    const { sources, margin } = this.#context;
+    const rest = 1 - this.#weight;
     const maxScore =
       start === null || rest <= 0 ? undefined : (start.score * STEP + SLACK) / rest + SLACK + margin;
     const ids = new Set<number>();
@@ -97,14 +80,14 @@ export class LexicalMatches {
       const found = await source.scan({ minScore: -2, maxScore, last: undefined, excluded: [], size });
       for (const { id } of found) ids.add(id);
     }
-    return await this.#scored((values) => [`id = ANY(${values.bind(arrayOf([...ids]))}::bigint[])`]);
+    return await this.#scored((values) => [namedSql([...ids], values)]);
   }
 
   /** The matches with a score of at least `least`, among others. */
   async #from(threshold: number, least: number): Promise<Match[]> {
-    const { sources, weight, margin } = this.#search;
-    const rest = 1 - weight;
-    const cosine = rest <= 0 ? 0 : (least * STEP - weight - SLACK) / rest - SLACK;
+    const { sources, margin } = this.#context;
+    const rest = 1 - this.#weight;
+    const cosine = rest <= 0 ? 0 : (least * STEP - this.#weight - SLACK) / rest - SLACK;
     const matches: Match[] = [];
     const read = async (where: (values: Values) => string[]) => {
       for (let last = 0; ; ) {
@@ -123,8 +106,8 @@ export class LexicalMatches {
       if (!source.isOfPassages) await read((values) => [source.atLeastSql(cosine - margin, values)]);
       else {
         const found = await source.largest(cosine - margin);
-        const ids = arrayOf(found.map(({ id }) => id));
-        await read((values) => [`id = ANY(${values.bind(ids)}::bigint[])`]);
+        const ids = found.map(({ id }) => id);
+        await read((values) => [namedSql(ids, values)]);
       }
     }
     return matches;
@@ -132,7 +115,7 @@ export class LexicalMatches {
 
   /** The records with a vector that meet the conditions, with their scores, in the order of their ids. */
   async #scored(where: (values: Values) => string[], limit?: number): Promise<Match[]> {
-    const { sql, table, restriction, search, scores } = this.#search;
+    const { sql, table, restriction, search, scores } = this.#context;
     const values = new Values();
     const conditions = [...restrictionSql(restriction, values), 'exact IS NOT NULL', ...where(values)];
     const rows = await sql.run<SizedRow>(

@@ -4,6 +4,7 @@ import type { StorePage, StoreQueryRequest } from '../record-store.js';
 import type { Catalog, ReadEntry } from './catalog.js';
 import { countMatches, countVisible, whereSql } from './counts.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
+import { MatchOrder } from './match-order.js';
 import { type PageContent, pageRow, pageRows } from './page-rows.js';
 import type { RecordReader } from './record-reader.js';
 import { nativeRow, rowsOf } from './rows.js';
@@ -82,7 +83,7 @@ async function pageOf(
   const { filter, forced_filter } = request;
   const restriction: Restriction = { filter, forced_filter, start: plan.start, end: plan.end };
   const table = recordsOf(entry);
-  const id = request.form === 'uuid' ? { column: 'uuid', type: 'uuid' } : { column: 'id', type: 'bigint' };
+  const identity = new MatchOrder(request.form);
   let position = plan.position;
   if (plan.named !== null) {
     const references = plan.named.map((named) => (request.form === 'uuid' ? { uuid: named } : { id: named }));
@@ -103,10 +104,10 @@ async function pageOf(
     const order = orderOf(plan.sort, values);
     const conditions = restrictionSql(restriction, values);
     if (plan.map) conditions.push('exact IS NOT NULL');
-    if (position !== null) conditions.push(afterSql(position, part, order, id, values));
+    if (position !== null) conditions.push(afterSql(position, part, order, identity, values));
     const read = await sql.run<SizedRow>(
       `SELECT ${pageRow(content)} FROM ${table} ${whereSql(conditions)}
-      ORDER BY ${[...order.terms, `${id.column} ASC`].join(', ')}
+      ORDER BY ${[...order.terms, `${identity.column} ASC`].join(', ')}
       LIMIT ${values.bind(plan.fetch - rows.length)}::integer`,
       values.list,
     );
@@ -182,12 +183,12 @@ function afterSql(
   { kind, value, id, inclusive }: Position,
   part: Part,
   { descending, time, rank, valueSql, rankOf }: Order,
-  identity: { column: string; type: string },
+  identity: MatchOrder,
   values: Values,
 ): string {
   const beyond = descending ? '<' : '>';
   // A value is bound only where a statement uses it: PostgreSQL refuses others.
-  const ties = () => `${identity.column} ${inclusive ? '>=' : '>'} ${values.bind(id)}::${identity.type}`;
+  const ties = () => identity.idSql(inclusive ? '>=' : '>', id, values);
   const within = (expression: string, type: string, bound: string | number | boolean) => {
     const limit = `${values.bind(bound)}::${type}`;
     if (part === 'same time') return `(${expression} = ${limit} AND ${ties()})`;

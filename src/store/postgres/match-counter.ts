@@ -1,9 +1,9 @@
 import { unwrap } from '../local/unwrap.js';
-import type { CandidateScores } from './candidate-scores.js';
 import { type CountedFacets, countMatches, type UndecidedMatches } from './counts.js';
-import { type Restriction, restrictionSql } from './filter-sql.js';
+import { restrictionSql } from './filter-sql.js';
 import { leastCosine } from './scores.js';
-import { arrayOf, type Sql, type Values } from './sql.js';
+import type { SearchContext } from './search-context.js';
+import { namedSql, type Values } from './sql.js';
 import type { VectorSource } from './vector-source.js';
 
 /** Records that are scored at a time. */
@@ -16,35 +16,25 @@ export interface MatchCounts {
   facets: Uint8Array | undefined;
 }
 
-/** The search whose matches are counted. */
-interface CountedSearch {
-  sql: Sql;
-  /** The table of the records. */
-  table: string;
-  restriction: Restriction;
-  sources: readonly VectorSource[];
-  scores: CandidateScores;
-  margin: number;
-  facets: CountedFacets | undefined;
-}
-
 /** Counts the matches of a search. */
 export class MatchCounter {
-  readonly #search: CountedSearch;
+  readonly #context: SearchContext;
+  readonly #facets: CountedFacets | undefined;
 
-  constructor(search: CountedSearch) {
-    this.#search = search;
+  constructor(context: SearchContext, facets: CountedFacets | undefined) {
+    this.#context = context;
+    this.#facets = facets;
   }
 
   /** Counts records that are known. */
   async named(matches: readonly { id: number }[]): Promise<MatchCounts> {
-    if (this.#search.facets !== undefined) await this.#count(namedSql(matches));
+    if (this.#facets !== undefined) await this.#count(named(matches));
     return this.#finish(matches.length);
   }
 
   /** Counts all matches; those within the margin of the threshold are scored exactly. */
   async of(threshold: number): Promise<MatchCounts> {
-    const { restriction, sources, margin } = this.#search;
+    const { restriction, sources, margin } = this.#context;
     const restricted = (values: Values) => restrictionSql(restriction, values);
     if (threshold === 0) {
       return this.#finish(await this.#count((values) => [...restricted(values), 'exact IS NOT NULL']));
@@ -53,7 +43,7 @@ export class MatchCounter {
     let total = 0;
     for (const source of sources) {
       if (source.isOfPassages) {
-        total += await this.#count(namedSql(await this.#longMatches(source, minScore, maxScore, threshold)));
+        total += await this.#count(named(await this.#longMatches(source, minScore, maxScore, threshold)));
         continue;
       }
       const where = (values: Values) => [...restricted(values), source.atLeastSql(minScore, values)];
@@ -74,7 +64,7 @@ export class MatchCounter {
     const matching = new Set<number>();
     for (let at = 0; at < ids.length; at += SCORED_AT_ONCE) {
       const rows = await source.named(ids.slice(at, at + SCORED_AT_ONCE));
-      const exact = await this.#search.scores.of(rows);
+      const exact = await this.#context.scores.of(rows);
       for (const [at, { id }] of rows.entries()) if ((exact[at] as number) >= threshold) matching.add(id);
     }
     return matching;
@@ -89,7 +79,7 @@ export class MatchCounter {
   ): Promise<{ id: number }[]> {
     const found = await source.largest(minScore);
     const undecided = found.filter(({ s }) => s <= maxScore);
-    const exact = await this.#search.scores.ofIds(undecided.map(({ id }) => id));
+    const exact = await this.#context.scores.ofIds(undecided.map(({ id }) => id));
     return [
       ...found.filter(({ s }) => s > maxScore),
       ...undecided.filter((_, at) => (exact[at] as number) >= threshold),
@@ -97,16 +87,16 @@ export class MatchCounter {
   }
 
   async #count(where: (values: Values) => string[], undecided?: UndecidedMatches): Promise<number> {
-    const { sql, table, facets } = this.#search;
-    return await countMatches({ sql, table, where, facets, undecided });
+    const { sql, table } = this.#context;
+    return await countMatches({ sql, table, where, facets: this.#facets, undecided });
   }
 
   #finish(total: number): MatchCounts {
-    const { facets } = this.#search;
-    return { total, facets: facets && unwrap(facets.counter.finish()) };
+    return { total, facets: this.#facets && unwrap(this.#facets.counter.finish()) };
   }
 }
 
-function namedSql(rows: readonly { id: number }[]): (values: Values) => string[] {
-  return (values) => [`id = ANY(${values.bind(arrayOf(rows.map(({ id }) => id)))}::bigint[])`];
+function named(rows: readonly { id: number }[]): (values: Values) => string[] {
+  const ids = rows.map(({ id }) => id);
+  return (values) => [namedSql(ids, values)];
 }

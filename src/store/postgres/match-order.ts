@@ -25,9 +25,9 @@ export class MatchOrder {
     return this.#isUuid ? uuid : String(id);
   }
 
-  /** The condition of the records after an identity. */
-  afterSql(id: string, values: Values): string {
-    return `${this.column} > ${values.bind(id)}::${this.#isUuid ? 'uuid' : 'bigint'}`;
+  /** The condition of the records whose identity is at a place relative to `id`. */
+  idSql(operator: '=' | '>' | '>=', id: string, values: Values): string {
+    return `${this.column} ${operator} ${values.bind(id)}::${this.#isUuid ? 'uuid' : 'bigint'}`;
   }
 
   compare(a: Match, b: Match): number {

@@ -1,6 +1,6 @@
-import type { CandidateScores } from './candidate-scores.js';
-import type { Match, MatchOrder } from './match-order.js';
+import type { Match } from './match-order.js';
 import { leastCosine, MAX_STEPS, publishedSteps, STEP } from './scores.js';
+import type { SearchContext } from './search-context.js';
 import type { Candidate, VectorSource } from './vector-source.js';
 
 /** A cursor, and the direction of its record if the record is still at its place and has one vector. */
@@ -10,14 +10,7 @@ export interface MovedCursor {
   direction?: Uint8Array;
 }
 
-/** The search whose matches are found. */
-export interface ScannedSearch {
-  /** The records with one vector, and those with several if there are any. */
-  sources: readonly VectorSource[];
-  order: MatchOrder;
-  scores: CandidateScores;
-  /** The largest error of a score in single precision. */
-  margin: number;
+interface ScanOptions {
   /** Whether a few matches may be missing. */
   isApproximate: boolean;
   /** Called with records that are probably matches, before their exact scores are computed. */
@@ -70,17 +63,19 @@ const MANY = 8;
 
 /** Finds the matches of a page in the order of their scores. */
 export class MatchScan {
-  readonly #search: ScannedSearch;
+  readonly #context: SearchContext;
+  readonly #options: ScanOptions;
   #scans: readonly SourceScan[] = [];
   #isOfLowest = false;
 
-  constructor(search: ScannedSearch) {
-    this.#search = search;
+  constructor(context: SearchContext, options: ScanOptions) {
+    this.#context = context;
+    this.#options = options;
   }
 
   /** How indexes were used; empty for a search that must be exact. */
   indexUse(): IndexUse {
-    if (!this.#search.isApproximate) return {};
+    if (!this.#options.isApproximate) return {};
     const indexed = this.#scans.filter(({ isIndexed }) => isIndexed);
     // Matches may be missing as soon as one of the sources is read from its index.
     if (indexed.length > 0) return { candidates: sum(indexed.map(({ candidates }) => candidates)) };
@@ -94,7 +89,7 @@ export class MatchScan {
 
   /** The first matches after a cursor with a score of at least `threshold`, which is 1 or more. */
   async matches(threshold: number, cursor: MovedCursor | null, need: number): Promise<Match[]> {
-    const { order } = this.#search;
+    const { order } = this.#context;
     const range = { threshold, cursor, need };
     const found = new Map<number, Match>();
     const scans = await this.#begin(need);
@@ -113,7 +108,7 @@ export class MatchScan {
       if (open.length === 0) return matches.slice(0, need);
       for (const scan of open) {
         const rows = await this.#read(scan, range);
-        this.#search.prefetch(rows.slice(0, need).map(({ id }) => id));
+        this.#options.prefetch(rows.slice(0, need).map(({ id }) => id));
         await this.#addRows(found, scan, range, rows);
       }
     }
@@ -121,7 +116,7 @@ export class MatchScan {
 
   /** The first records whose score is 0, in the order of their identities. */
   async withoutScore(after: string | undefined, need: number): Promise<Match[]> {
-    const { sources, order, scores, margin } = this.#search;
+    const { sources, order, scores, margin } = this.#context;
     const found: Match[] = [];
     this.#isOfLowest = true;
     for (const source of sources) {
@@ -136,8 +131,8 @@ export class MatchScan {
 
   async #begin(need: number): Promise<SourceScan[]> {
     const scans: SourceScan[] = [];
-    for (const source of this.#search.sources) {
-      const isIndexed = this.#search.isApproximate && (await source.prepareIndex(indexedSize(need)));
+    for (const source of this.#context.sources) {
+      const isIndexed = this.#options.isApproximate && (await source.prepareIndex(indexedSize(need)));
       const size = isIndexed ? indexedSize(need) : Math.min(need + SPARE, MAX_FETCH);
       scans.push({
         ...{ source, isIndexed, candidates: 0, size, excluded: [] },
@@ -151,7 +146,7 @@ export class MatchScan {
 
   /** Reads the next vectors of a source. */
   async #read(scan: SourceScan, { threshold, cursor, need }: Range): Promise<Candidate[]> {
-    const { margin } = this.#search;
+    const { margin } = this.#context;
     const isLimited = cursor !== null && cursor.score !== MAX_STEPS;
     const maxScore = isLimited ? (cursor.score + 0.5) * STEP + margin : undefined;
     if (scan.isIndexed) {
@@ -177,7 +172,7 @@ export class MatchScan {
 
   /** The largest score of vectors whose score in single precision is at most `s`. */
   #boundAfter(s: number): number {
-    return publishedSteps(s + this.#search.margin) + 1;
+    return publishedSteps(s + this.#context.margin) + 1;
   }
 
   async #addRows(
@@ -186,7 +181,7 @@ export class MatchScan {
     range: Range,
     rows: readonly Candidate[],
   ): Promise<void> {
-    const { scores } = this.#search;
+    const { scores } = this.#context;
     const exact = await scores.of(rows);
     const many = frequent(rows);
     for (const [at, { id, uuid, key }] of rows.entries()) {
@@ -216,7 +211,7 @@ export class MatchScan {
   }
 
   #add(found: Map<number, Match>, { threshold, cursor }: Range, match: Match): void {
-    const { order } = this.#search;
+    const { order } = this.#context;
     if (match.score < threshold || (cursor !== null && !order.isAfter(match, cursor))) return;
     found.set(match.id, match);
   }
@@ -232,7 +227,7 @@ export class MatchScan {
     return await this.#inOrder(need, after, async (last, size) => {
       const rows = await source.ofDirection(direction, last, size);
       // A record with several vectors may have a better one.
-      const scores = source.isOfPassages ? await this.#search.scores.of(rows) : rows.map(() => score);
+      const scores = source.isOfPassages ? await this.#context.scores.of(rows) : rows.map(() => score);
       return { rows, matches: matchesOf(rows, scores, score) };
     });
   }
@@ -249,7 +244,7 @@ export class MatchScan {
       const { rows, matches } = await read(last, size);
       for (const match of matches) found.set(match.id, match);
       if (rows.length < size) break;
-      last = this.#search.order.idOf(rows.at(-1) as Candidate);
+      last = this.#context.order.idOf(rows.at(-1) as Candidate);
     }
     return [...found.values()].slice(0, need);
   }

@@ -1,5 +1,5 @@
 import type { NativeRow } from '../local/binding.js';
-import { arrayOf, type Sql } from './sql.js';
+import { arrayOf, type Sql, Values } from './sql.js';
 
 /** A record as its table has it. */
 export interface RecordRow {
@@ -74,14 +74,20 @@ export async function rowsOf(
   vectors: VectorsOf = null,
 ): Promise<StoredRow[]> {
   if (references.length === 0) return [];
-  const ids = references.flatMap((reference) => ('id' in reference ? [reference.id] : []));
-  const uuids = references.flatMap((reference) => ('uuid' in reference ? [reference.uuid] : []));
+  const values = new Values();
   const columns = [WITHOUT_DATA, 'hash', dataColumn(dataOf, vectors)];
   if (vectors !== null) columns.push(VECTORS_OF[vectors]);
   return await sql.run<StoredRow>(
-    `SELECT ${columns.join(', ')} FROM ${table} WHERE id = ANY($1::bigint[]) OR uuid = ANY($2::uuid[])`,
-    [arrayOf(ids), arrayOf(uuids)],
+    `SELECT ${columns.join(', ')} FROM ${table} WHERE ${referencedSql(references, values)}`,
+    values.list,
   );
+}
+
+/** The condition of the records with some identities. */
+export function referencedSql(references: readonly Reference[], values: Values): string {
+  const ids = references.flatMap((reference) => ('id' in reference ? [reference.id] : []));
+  const uuids = references.flatMap((reference) => ('uuid' in reference ? [reference.uuid] : []));
+  return `(id = ANY(${values.bind(arrayOf(ids))}::bigint[]) OR uuid = ANY(${values.bind(arrayOf(uuids))}::uuid[]))`;
 }
 
 function dataColumn(dataOf: DataOf, vectors: VectorsOf): string {

@@ -5,7 +5,7 @@ import type { SearchVector, StorePage, StoreSearchRequest } from '../record-stor
 import { CandidateScores } from './candidate-scores.js';
 import { type Catalog, type ReadEntry, settingsOf } from './catalog.js';
 import { countVisible } from './counts.js';
-import { type Restriction, restrictionSql } from './filter-sql.js';
+import { restrictionSql } from './filter-sql.js';
 import { LexicalMatches } from './lexical-matches.js';
 import { MatchCounter, type MatchCounts } from './match-counter.js';
 import { type Match, MatchOrder } from './match-order.js';
@@ -14,6 +14,7 @@ import { MatchScan, type MovedCursor } from './match-scan.js';
 import type { RecordReader } from './record-reader.js';
 import { nativeRow, type RowVectors, VECTORS } from './rows.js';
 import { marginOf, SAME_SCORE_STEPS } from './scores.js';
+import type { SearchContext } from './search-context.js';
 import { type Sql, Values } from './sql.js';
 import { tablesOf } from './tables.js';
 import { VectorSource } from './vector-source.js';
@@ -76,17 +77,9 @@ export class Searcher {
 
 /** One search in its transaction. */
 class Search {
-  readonly #sql: Sql;
-  readonly #table: string;
   readonly #request: StoreSearchRequest;
-  readonly #search: NativeSearch;
   readonly #plan: SearchPlan;
-  readonly #restriction: Restriction;
-  readonly #order: MatchOrder;
-  readonly #scores: CandidateScores;
-  readonly #margin: number;
-  /** The records with one vector, and those with several if there are any. */
-  readonly #sources: readonly VectorSource[];
+  readonly #context: SearchContext;
   readonly #rows: MatchRows;
   readonly #scan: MatchScan;
 
@@ -98,34 +91,26 @@ class Search {
     { margin, maxBytes }: { margin: number; maxBytes: number },
   ) {
     const tables = tablesOf(entry);
-    this.#sql = sql;
-    this.#table = tables.records;
+    const table = tables.records;
     this.#request = request;
-    this.#search = search;
     this.#plan = JSON.parse(search.plan()) as SearchPlan;
+    const { map, passages, lexical, explain, start, end } = this.#plan;
     const { filter, forced_filter } = request;
-    const restriction = { filter, forced_filter, start: this.#plan.start, end: this.#plan.end };
+    const restriction = { filter, forced_filter, start, end };
     const order = new MatchOrder(request.form);
-    this.#restriction = restriction;
-    this.#order = order;
-    this.#margin = margin;
     // The error is checked independently of what the search relies on.
-    this.#scores = new CandidateScores(sql, tables.records, search, marginOf(settingsOf(entry).dimensions));
+    const scores = new CandidateScores(sql, table, search, marginOf(settingsOf(entry).dimensions));
     const common = { sql, tables, restriction, order, vector: vectorBytes(search.vector()) };
     const kinds = entry.has_passages ? [false, true] : [false];
-    this.#sources = kinds.map((isOfPassages) => new VectorSource(common, isOfPassages));
-    const { map, passages, lexical, explain } = this.#plan;
-    this.#rows = new MatchRows(sql, tables.records, {
+    const sources = kinds.map((isOfPassages) => new VectorSource(common, isOfPassages));
+    this.#context = { sql, table, restriction, order, sources, search, scores, margin };
+    this.#rows = new MatchRows(sql, table, {
       maxBytes,
       following: 0,
       vectors: map || passages || (lexical && explain),
       mapColumns: request.map?.columns,
     });
-    this.#scan = new MatchScan({
-      sources: this.#sources,
-      order,
-      scores: this.#scores,
-      margin,
+    this.#scan = new MatchScan(this.#context, {
       isApproximate: request.approximate === true,
       prefetch: (ids) => this.#rows.begin(ids),
     });
@@ -133,34 +118,43 @@ class Search {
 
   async page(): Promise<Uint8Array> {
     const start = performance.now();
+    const { sql, table, search, scores } = this.#context;
     const { threshold, total, facets, explain, lexical } = this.#plan;
     const counts = total || facets;
+    const counter = new MatchCounter(
+      this.#context,
+      facets ? { facets: this.#request.facets ?? [], counter: search.facets() } : undefined,
+    );
     let matches: Match[] = [];
     let counted: MatchCounts | undefined;
     if (threshold !== null && lexical) {
       const { cursor, limit } = this.#plan;
-      const found = this.#lexicalMatches();
+      const found = new LexicalMatches(this.#context, this.#request.lexical?.weight ?? 0);
       if (counts) {
         const all = await found.all(threshold);
         matches = found.pageOf(all, cursor, limit + 1);
-        counted = await this.#counter().named(all);
+        counted = await counter.named(all);
       } else matches = await found.page(threshold, cursor, limit + 1);
     } else if (threshold !== null) {
       matches = await this.#matches(threshold);
-      if (counts) counted = await this.#counter().of(threshold);
+      if (counts) counted = await counter.of(threshold);
     }
     const rows = await this.#rows.of(matches);
     const content = {
       rows: rows.map(nativeRow),
       total: total ? (counted?.total ?? 0) : undefined,
-      facets: facets ? (counted?.facets ?? unwrap(this.#search.facets().finish())) : undefined,
-      records: explain ? await countVisible(this.#sql, this.#table, this.#request.forced_filter) : 0,
-      scored: this.#scores.count,
+      facets: facets ? (counted?.facets ?? unwrap(search.facets().finish())) : undefined,
+      records: explain ? await countVisible(sql, table, this.#request.forced_filter) : 0,
+      scored: scores.count,
       ...this.#scan.indexUse(),
       scanMs: performance.now() - start,
     };
-    const scores = matches.map(({ score }) => score);
-    return unwrap(await this.#search.page(content, scores));
+    return unwrap(
+      await search.page(
+        content,
+        matches.map(({ score }) => score),
+      ),
+    );
   }
 
   /** The matches of the page in order, and the first one after it if there is one. */
@@ -179,46 +173,15 @@ class Search {
   async #movedCursor(): Promise<MovedCursor | null> {
     const { cursor } = this.#plan;
     if (cursor === null) return null;
-    const { column } = this.#order;
+    const { sql, table, restriction, order, scores } = this.#context;
     const values = new Values();
-    const conditions = [
-      `${column} = ${values.bind(cursor.id)}::${column === 'uuid' ? 'uuid' : 'bigint'}`,
-      ...restrictionSql(this.#restriction, values),
-    ];
-    const [row] = await this.#sql.run<{ direction: Uint8Array | null } & RowVectors>(
-      `SELECT direction, ${VECTORS} FROM ${this.#table} WHERE ${conditions.join(' AND ')}`,
+    const conditions = [order.idSql('=', cursor.id, values), ...restrictionSql(restriction, values)];
+    const [row] = await sql.run<{ direction: Uint8Array | null } & RowVectors>(
+      `SELECT direction, ${VECTORS} FROM ${table} WHERE ${conditions.join(' AND ')}`,
       values.list,
     );
-    const score = row && this.#scores.ofStored(row);
+    const score = row && scores.ofStored(row);
     if (score === undefined || Math.abs(score - cursor.score) > SAME_SCORE_STEPS) return cursor;
     return { ...cursor, score, ...(row?.direction && { direction: row.direction }) };
-  }
-
-  #lexicalMatches(): LexicalMatches {
-    return new LexicalMatches({
-      sql: this.#sql,
-      table: this.#table,
-      restriction: this.#restriction,
-      order: this.#order,
-      sources: this.#sources,
-      search: this.#search,
-      scores: this.#scores,
-      margin: this.#margin,
-      weight: this.#request.lexical?.weight ?? 0,
-    });
-  }
-
-  #counter(): MatchCounter {
-    return new MatchCounter({
-      sql: this.#sql,
-      table: this.#table,
-      restriction: this.#restriction,
-      sources: this.#sources,
-      scores: this.#scores,
-      margin: this.#margin,
-      facets: this.#plan.facets
-        ? { facets: this.#request.facets ?? [], counter: this.#search.facets() }
-        : undefined,
-    });
   }
 }

@@ -40,6 +40,11 @@ function elementOf(value: SqlValue | undefined): string {
   return String(value);
 }
 
+/** The condition of the records with some ids. */
+export function namedSql(ids: readonly number[], values: Values): string {
+  return `id = ANY(${values.bind(arrayOf(ids))}::bigint[])`;
+}
+
 /** The values of a statement, each bound once. */
 export class Values {
   readonly list: SqlValue[] = [];

@@ -2,7 +2,7 @@ import { type Restriction, restrictionSql } from './filter-sql.js';
 import { hasHnswIndex, prepareHnswScan } from './hnsw-index.js';
 import type { MatchOrder } from './match-order.js';
 import type { RecordTables } from './schema.js';
-import { arrayOf, type Sql, Values } from './sql.js';
+import { arrayOf, namedSql, type Sql, Values } from './sql.js';
 
 /** A vector that a scan found. */
 export interface Candidate {
@@ -97,7 +97,7 @@ export class VectorSource {
     const { order } = this.#search;
     const values = new Values();
     const conditions = [`${this.#directionSql} = ${values.bind(direction)}::bytea`];
-    if (after !== undefined) conditions.push(order.afterSql(after, values));
+    if (after !== undefined) conditions.push(order.idSql('>', after, values));
     return await this.#select(this.#scoreSql(values), conditions, [`${order.column} ASC`], size, values);
   }
 
@@ -108,15 +108,14 @@ export class VectorSource {
     const s = this.#scoreSql(values);
     const conditions = [`${s} <= ${values.bind(maxScore)}::float8`];
     if (this.isOfPassages) conditions.push('number = 0');
-    if (after !== undefined) conditions.push(order.afterSql(after, values));
+    if (after !== undefined) conditions.push(order.idSql('>', after, values));
     return await this.#select(s, conditions, [`${order.column} ASC`], size, values);
   }
 
   /** The vectors of some records. */
   async named(ids: readonly number[]): Promise<Candidate[]> {
     const values = new Values();
-    const condition = `id = ANY(${values.bind(arrayOf(ids))}::bigint[])`;
-    return await this.#select(this.#scoreSql(values), [condition], [], undefined, values);
+    return await this.#select(this.#scoreSql(values), [namedSql(ids, values)], [], undefined, values);
   }
 
   /** The condition of the vectors that score at least `minScore`. */
@@ -186,7 +185,7 @@ export class VectorSource {
   /** The condition of the vectors with the score of `last` that come after it. */
   #afterSql(last: Candidate, values: Values): string {
     const { order } = this.#search;
-    const after = order.afterSql(order.idOf(last), values);
+    const after = order.idSql('>', order.idOf(last), values);
     if (last.number === undefined) return after;
     return `(${after} OR (id = ${values.bind(last.id)}::bigint AND number > ${values.bind(last.number)}::bigint))`;
   }

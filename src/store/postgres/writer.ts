@@ -6,7 +6,15 @@ import { heldTooLong } from '../store-errors.js';
 import type { Catalog, CatalogEntry, LockedEntry } from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
 import { lastExpired } from './retention.js';
-import { NOT_READ, nativeRow, type RecordRow, type Reference, rowsOf, type VectorsOf } from './rows.js';
+import {
+  NOT_READ,
+  nativeRow,
+  type RecordRow,
+  type Reference,
+  referencedSql,
+  rowsOf,
+  type VectorsOf,
+} from './rows.js';
 import type { Servers } from './servers.js';
 import { arrayOf, type Sql, type SqlValue, Values } from './sql.js';
 import { changesOf, recordsOf, tablesOf } from './tables.js';
@@ -97,7 +105,7 @@ export class Writer {
         signal?.throwIfAborted();
         const values = new Values();
         const conditions = restrictionSql({ filter, forced_filter, start, end }, values);
-        if (references !== null) conditions.push(namedSql(references, values));
+        if (references !== null) conditions.push(referencedSql(references, values));
         conditions.push(`id > ${values.bind(last)}::bigint`);
         const rows = await sql.run<SizedRow>(
           `SELECT ${sizedRow(false)} FROM ${recordsOf(entry)} WHERE ${conditions.join(' AND ')}
@@ -208,13 +216,6 @@ interface DeletionPlan {
   ids: Reference[] | null;
   start: number | null;
   end: number | null;
-}
-
-function namedSql(references: readonly Reference[], values: Values): string {
-  const ids = references.flatMap((reference) => ('id' in reference ? [reference.id] : []));
-  const uuids = references.flatMap((reference) => ('uuid' in reference ? [reference.uuid] : []));
-  const [id, uuid] = [values.bind(arrayOf(ids)), values.bind(arrayOf(uuids))];
-  return `(id = ANY(${id}::bigint[]) OR uuid = ANY(${uuid}::uuid[]))`;
 }
 
 async function putRecords(sql: Sql, entry: CatalogEntry, puts: NativeWrites['puts']): Promise<void> {
