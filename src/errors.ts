@@ -86,7 +86,7 @@ export type ProblemCode = keyof typeof PROBLEM_CODES;
 
 /** One problem of a request. */
 export interface Problem {
-  /** JSON pointer into the body, such as `/filter/rules/1/operator`; '' is the whole body. */
+  /** JSON pointer into the arguments, such as `/filter/rules/1/operator`; '' is an argument as a whole. */
   pointer: string;
   /** What is wrong, for people. */
   detail: string;
