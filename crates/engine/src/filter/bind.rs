@@ -8,7 +8,7 @@ use crate::filter::ast::{Condition, Filter, Group, Node, Operator, Rule};
 use crate::filter::bound::{BoundFilter, BoundNode, BoundRule, BoundRules};
 use crate::filter::explanation::{ExplainedFilter, ExplainedNode};
 use crate::filter::membership::Membership;
-use crate::filter::multi_pattern::{MultiPattern, Quantifier};
+use crate::filter::multi_pattern::MultiPattern;
 use crate::record::{OwnedValue, Value};
 
 impl Filter {
@@ -80,7 +80,7 @@ fn combine(nodes: &[&Node], condition: Condition, names: &ColumnNames) -> Vec<Ar
             }
         };
         let key = || (names.id(&rule.column), rule.operator.is_negative());
-        if let Some(substring) = substring(rule) {
+        if let Some(substring) = substring(rule, condition) {
             searches.entry(key()).or_default().push((rule, substring));
         } else if let Some(value) = equal_value(rule, condition) {
             comparisons.entry(key()).or_default().push((rule, value));
@@ -90,14 +90,8 @@ fn combine(nodes: &[&Node], condition: Condition, names: &ColumnNames) -> Vec<Ar
     }
     let mut combined = Vec::new();
     for ((column, negated), rules) in searches {
-        // De Morgan: "a is not contained and b is not contained" is the complement of "a or b is contained".
-        let quantifier = if (condition == Condition::And) != negated {
-            Quantifier::All
-        } else {
-            Quantifier::Any
-        };
         let substrings = rules.iter().map(|(_, substring)| *substring);
-        match MultiPattern::new(column, quantifier, negated, substrings) {
+        match MultiPattern::new(column, negated, substrings) {
             Some(search) => combined.push(Arc::new(BoundNode::MultiPattern(search))),
             None => others.extend(rules.iter().map(|(rule, _)| bind_rule(rule, names))),
         }
@@ -117,12 +111,18 @@ fn bind_rule(rule: &Rule, names: &ColumnNames) -> Arc<BoundNode> {
     Arc::new(BoundNode::Rule(BoundRule::new(rule, names)))
 }
 
-/// The substring that a rule searches for. `None` for the empty substring, which every string contains.
-fn substring(rule: &Rule) -> Option<&str> {
-    match (rule.operator, &rule.value) {
-        (Operator::Contains | Operator::NotContains, Some(OwnedValue::Text(text))) => {
-            Some(&**text).filter(|text| !text.is_empty())
-        }
+/// The substring that a rule searches for, if a group with this condition can combine such rules. `None` for the empty
+/// substring, which every string contains.
+///
+/// Rules that must all find their substring are not combined: each is searched only in the records that passed those before.
+fn substring(rule: &Rule, condition: Condition) -> Option<&str> {
+    let combined = match condition {
+        // De Morgan: "a is not contained and b is not contained" is the complement of "a or b is contained".
+        Condition::And => Operator::NotContains,
+        Condition::Or => Operator::Contains,
+    };
+    match &rule.value {
+        Some(OwnedValue::Text(text)) if rule.operator == combined && !text.is_empty() => Some(text),
         _ => None,
     }
 }

@@ -6,8 +6,7 @@
 //! looks several places up at once.
 
 use hashbrown::HashMap;
-
-use crate::filter::multi_pattern::patterns::{Patterns, Quantifier};
+use memchr::memmem::Finder;
 
 /// Maximal length of a gram.
 const MAX_GRAM: usize = 8;
@@ -37,8 +36,7 @@ const MAX_STARTS: usize = 256;
 /// Estimated nanoseconds to search a byte of text.
 pub(super) const SCAN_COST: f64 = 0.4;
 
-/// A pattern is compared at most once for this many bytes of text, on average. Then the search has taken about as long as the
-/// automaton takes.
+/// A pattern is compared at most once for this many bytes of text, on average.
 const BYTES_PER_COMPARISON: usize = 4;
 
 /// The comparison of a longer pattern counts once more for this many of its bytes.
@@ -84,7 +82,7 @@ pub(super) struct TooManyComparisons;
 impl GramTable {
     /// The table of some patterns, none of them empty, for texts like those of `sample`.
     pub(super) fn build<'t>(
-        patterns: &Patterns,
+        patterns: &[Finder<'_>],
         sample: impl IntoIterator<Item = &'t [u8]>,
     ) -> Self {
         let grams = Grams::of(patterns);
@@ -95,7 +93,7 @@ impl GramTable {
             patterns: HashMap::with_capacity(starts.len() * grams.stride),
         };
         for (pattern, first) in starts.into_iter().enumerate() {
-            let needle = patterns.finders[pattern].needle();
+            let needle = patterns[pattern].needle();
             for start in first..first + grams.stride {
                 let gram = grams.at(needle, start);
                 table.bits.add(gram);
@@ -106,20 +104,16 @@ impl GramTable {
         table
     }
 
-    /// Whether a text contains as many of the patterns as it must. `found_in` has the number of the text in which each pattern
-    /// was last found; `number` is that of this text.
+    /// Whether a text contains one of the patterns that the table was built of.
     ///
     /// # Errors
     /// [`TooManyComparisons`].
     pub(super) fn matches(
         &self,
-        patterns: &Patterns,
+        patterns: &[Finder<'_>],
         text: &[u8],
-        found_in: &mut [u32],
-        number: u32,
     ) -> Result<bool, TooManyComparisons> {
         let mut comparisons = MIN_COMPARISONS + text.len() / BYTES_PER_COMPARISON;
-        let mut missing = patterns.finders.len();
         let mut from = 0;
         while let Some((at, gram)) = self.next(text, from) {
             from = at + self.grams.stride;
@@ -128,25 +122,16 @@ impl GramTable {
             };
             for &PatternGram { pattern, start } in of_gram {
                 let begins_inside = at.checked_sub(start).map(|begin| &text[begin..]);
-                let needle = patterns.finders[pattern].needle();
+                let needle = patterns[pattern].needle();
                 comparisons = comparisons
                     .checked_sub(1 + needle.len() / COMPARED_BYTES)
                     .ok_or(TooManyComparisons)?;
-                if found_in[pattern] != number
-                    && begins_inside.is_some_and(|rest| rest.starts_with(needle))
-                {
-                    if patterns.quantifier == Quantifier::Any {
-                        return Ok(true);
-                    }
-                    found_in[pattern] = number;
-                    missing -= 1;
+                if begins_inside.is_some_and(|rest| rest.starts_with(needle)) {
+                    return Ok(true);
                 }
             }
-            if missing == 0 {
-                break;
-            }
         }
-        Ok(patterns.quantifier == Quantifier::All && missing == 0)
+        Ok(false)
     }
 
     /// The first place from `from` on, in steps of the stride, where the gram of a pattern may be, and the gram of the text
@@ -201,29 +186,31 @@ impl Bits {
 
 impl Grams {
     /// The largest stride for which the grams of some patterns, none of them empty, are long enough.
-    fn of(patterns: &Patterns) -> Self {
-        let min_gram = match patterns.finders.len() {
+    fn of(patterns: &[Finder<'_>]) -> Self {
+        let lengths = patterns.iter().map(|finder| finder.needle().len());
+        let shortest = lengths.min().unwrap_or(0);
+        let min_gram = match patterns.len() {
             ..=FEW_PATTERNS => MIN_GRAM,
             _ => MIN_GRAM_OF_MANY,
         };
-        let most = (patterns.shortest + 1).saturating_sub(min_gram);
+        let most = (shortest + 1).saturating_sub(min_gram);
         let stride = STRIDES.into_iter().find(|stride| *stride <= most);
         let stride = stride.unwrap_or(1);
         Self {
             stride,
-            length: (patterns.shortest + 1 - stride).min(MAX_GRAM),
+            length: (shortest + 1 - stride).min(MAX_GRAM),
         }
     }
 
     /// Where the grams of each pattern begin that are rarest in a sample.
     fn choose<'t>(
         self,
-        patterns: &Patterns,
+        patterns: &[Finder<'_>],
         sample: impl IntoIterator<Item = &'t [u8]>,
     ) -> Vec<usize> {
         let counts = self.counts(sample);
         let mut of_pattern: Vec<u32> = Vec::new();
-        let starts = patterns.finders.iter().map(|finder| {
+        let starts = patterns.iter().map(|finder| {
             let needle = finder.needle();
             let starts = (0..=needle.len() - self.length).take(MAX_STARTS);
             of_pattern.clear();

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
+use memchr::memmem::Finder;
+
 use crate::columns::{ColumnId, Columns, Mask, Texts};
-use crate::filter::multi_pattern::grams::SCAN_COST;
-use crate::filter::multi_pattern::matcher::{Matcher, Tables};
-use crate::filter::multi_pattern::patterns::{Patterns, Quantifier};
+use crate::filter::multi_pattern::grams::{GramTable, SCAN_COST, TooManyComparisons};
 use crate::filter::predicate::contains_cost;
 use crate::runtime::{StopCheck, Stopped};
 
@@ -16,35 +16,36 @@ const MIN_PATTERNS: usize = 16;
 const SAMPLED_SHARE: usize = 4;
 const MAX_SAMPLE_BYTES: usize = 131_072;
 
-/// Estimated nanoseconds to build the tables, and what each byte of the sample and each pattern adds.
+/// Estimated nanoseconds to build the table, and what each byte of the sample and each pattern adds.
 const BUILD_COST: f64 = 30_000.0;
 const SAMPLE_COST: f64 = 2.0;
 const PATTERN_COST: f64 = 500.0;
 
-/// The `contains` or the `not_contains` rules of one group on one column.
+/// Rules of one group on one column: "one of the substrings is contained", or its complement "none is contained".
 #[derive(Clone, Debug)]
 pub(in crate::filter) struct MultiPattern {
     column: Option<ColumnId>,
-    patterns: Patterns,
+    patterns: Arc<[Finder<'static>]>,
     /// Whether the rules are `not_contains`: then the records that do not match pass.
     negated: bool,
     /// Built by the first text that is long enough.
-    tables: Arc<OnceLock<Tables>>,
+    table: Arc<OnceLock<GramTable>>,
 }
 
 impl MultiPattern {
     /// `None` if there are too few patterns. No pattern may be empty.
     pub(in crate::filter) fn new<'p>(
         column: Option<ColumnId>,
-        quantifier: Quantifier,
         negated: bool,
         patterns: impl ExactSizeIterator<Item = &'p str>,
     ) -> Option<Self> {
         (patterns.len() >= MIN_PATTERNS).then(|| Self {
             column,
-            patterns: Patterns::new(quantifier, patterns),
+            patterns: patterns
+                .map(|pattern| Finder::new(pattern).into_owned())
+                .collect(),
             negated,
-            tables: Arc::default(),
+            table: Arc::default(),
         })
     }
 
@@ -83,11 +84,9 @@ impl MultiPattern {
             None => false,
             Some(text) => {
                 let bytes = text.as_bytes();
-                match self.tables_for(bytes.len(), [bytes]) {
-                    Some(tables) => {
-                        Matcher::new(&self.patterns, tables).matches(bytes, stop_check)?
-                    }
-                    None => self.patterns.match_one_by_one(bytes, stop_check)?,
+                match self.table_for(bytes.len(), [bytes]) {
+                    Some(table) => self.is_in(table, bytes, stop_check)?,
+                    None => self.is_in_one_by_one(bytes, stop_check)?,
                 }
             }
         };
@@ -103,8 +102,8 @@ impl MultiPattern {
 
     /// The costs of one pass for all patterns, and of a pass for each pattern.
     fn costs(&self, bytes: usize) -> (f64, f64) {
-        let patterns = self.patterns.finders.len() as f64;
-        let build = match self.tables.get() {
+        let patterns = self.patterns.len() as f64;
+        let build = match self.table.get() {
             Some(_) => 0.0,
             None => BUILD_COST + SAMPLE_COST * sampled(bytes) as f64 + PATTERN_COST * patterns,
         };
@@ -112,16 +111,16 @@ impl MultiPattern {
         (build + SCAN_COST * bytes, patterns * contains_cost(bytes))
     }
 
-    /// The tables, if one pass for all patterns is faster for `bytes` bytes of text than a search for each.
-    /// The first call that needs tables makes them for texts like those of `sample`.
-    pub(super) fn tables_for<'t>(
+    /// The table, if one pass for all patterns is faster for `bytes` bytes of text than a search for each.
+    /// The first call that needs the table makes it for texts like those of `sample`.
+    pub(super) fn table_for<'t>(
         &self,
         bytes: usize,
         sample: impl IntoIterator<Item = &'t [u8]>,
-    ) -> Option<&Tables> {
+    ) -> Option<&GramTable> {
         let (one_pass, one_by_one) = self.costs(bytes);
-        let build = || Tables::build(&self.patterns, beginning(sample, sampled(bytes)));
-        (one_pass <= one_by_one).then(|| self.tables.get_or_init(build))
+        let build = || GramTable::build(&self.patterns, beginning(sample, sampled(bytes)));
+        (one_pass <= one_by_one).then(|| self.table.get_or_init(build))
     }
 
     /// The rows of `within` whose text matches.
@@ -133,19 +132,50 @@ impl MultiPattern {
     ) -> Result<Mask, Stopped> {
         let strings = texts.strings();
         let sample = (0..strings.len()).map(|entry| strings.bytes(entry));
-        let Some(tables) = self.tables_for(texts.searched_bytes(), sample) else {
-            return self.patterns.rows_one_by_one(texts, within, stop_check);
+        let Some(table) = self.table_for(texts.searched_bytes(), sample) else {
+            let mut left = within.clone();
+            for finder in self.patterns.iter() {
+                if left.is_empty() {
+                    break;
+                }
+                left.and_not(&texts.containing(finder, &left, stop_check)?);
+            }
+            return Ok(within.without(&left));
         };
-        let mut matcher = Matcher::new(&self.patterns, tables);
         texts.by_entry(within, |strings, rows| {
             let mut out = Mask::empty();
             for row in rows.iter() {
-                if matcher.matches(strings.bytes(row), stop_check)? {
+                if self.is_in(table, strings.bytes(row), stop_check)? {
                     out.set(row);
                 }
             }
             Ok(out)
         })
+    }
+
+    /// Whether one of the patterns is in a text.
+    fn is_in(
+        &self,
+        table: &GramTable,
+        text: &[u8],
+        stop_check: &StopCheck<'_>,
+    ) -> Result<bool, Stopped> {
+        stop_check.before_testing(text.len())?;
+        match table.matches(&self.patterns, text) {
+            Ok(matches) => Ok(matches),
+            Err(TooManyComparisons) => self.is_in_one_by_one(text, stop_check),
+        }
+    }
+
+    /// As [`MultiPattern::is_in`], by one search for each pattern.
+    fn is_in_one_by_one(&self, text: &[u8], stop_check: &StopCheck<'_>) -> Result<bool, Stopped> {
+        for finder in self.patterns.iter() {
+            stop_check.before_testing(text.len())?;
+            if finder.find(text).is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 

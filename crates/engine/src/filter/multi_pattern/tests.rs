@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::columns::{ColumnNames, ColumnsBuilder, Mask, Texts};
 use crate::filter::ast::{Condition, Filter, Group, Node, Operator, Rule};
-use crate::filter::multi_pattern::{MultiPattern, Quantifier};
+use crate::filter::multi_pattern::MultiPattern;
 use crate::record::{Data, OwnedValue};
 use crate::runtime::{StopCheck, Stopped};
 
@@ -124,10 +124,10 @@ fn many_patterns_are_found_as_by_separate_searches() {
             .filter(|pattern| !pattern.is_empty())
             .collect();
         let (column, substrings) = (names.id("text"), substrings.into_iter());
-        if let Some(search) = MultiPattern::new(column, Quantifier::Any, false, substrings) {
+        if let Some(search) = MultiPattern::new(column, false, substrings) {
             let text = column.and_then(|id| columns.column(id)?.text());
             let bytes = text.map_or(0, Texts::searched_bytes);
-            together += usize::from(search.tables_for(bytes, []).is_some());
+            together += usize::from(search.table_for(bytes, []).is_some());
         }
     }
     assert!(
