@@ -209,7 +209,7 @@ impl Examination<'_> {
                 self.sample.add(settings, &data, record);
                 oracle.show(settings, &data, record);
                 if let Some(memory) = &mut memory {
-                    memory.compare(settings, &data, record, &mut index_findings);
+                    memory.compare(&data, record, &mut index_findings);
                 }
             }
             self.go_on(())

@@ -86,7 +86,7 @@ pub(super) fn read_saved(
     if let Some(basis) = saved.basis {
         coding.basis = basis;
     }
-    let replayed = replay(settings, &coding, None, saved.snapshot, &reader, &|_| true);
+    let replayed = replay(&coding, None, saved.snapshot, &reader, &|_| true);
     match replayed {
         Ok((published, _)) => Ok(Saved::Complete(published.snapshot)),
         // The pass over the records reports the damage.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::record::{Data, OwnedValue, RecordId, RecordRow, Vectors, q30_to_f32};
-use crate::settings::Settings;
 use crate::snapshot::{IdentityIndex, Snapshot, VectorBuffer};
 use crate::store::{Findings, StoredRecord};
 use cosift_kernels::Codes;
@@ -32,7 +31,6 @@ impl Memory {
     /// Compares a record of the store with the same record in memory.
     pub(super) fn compare(
         &mut self,
-        settings: &Settings,
         data: &Data,
         record: &StoredRecord<'_>,
         findings: &mut Findings,
@@ -57,7 +55,7 @@ impl Memory {
                 return;
             }
         }
-        let zero = !settings.has_vector(data) || record.vector.iter().all(|&part| part == 0);
+        let zero = record.vector.iter().all(|&part| part == 0);
         let stored = if zero {
             Ok(Vectors::none(record.vector.len()))
         } else {

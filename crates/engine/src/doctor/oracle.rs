@@ -59,7 +59,7 @@ impl Oracle {
     /// Shows a record to every question.
     pub(super) fn show(&mut self, settings: &Settings, data: &Data, record: &StoredRecord<'_>) {
         // Damaged passages are a finding of another check.
-        let (true, Ok(vectors)) = (is_findable(settings, data, record), record.vectors()) else {
+        let (true, Ok(vectors)) = (is_findable(settings, record), record.vectors()) else {
             return;
         };
         let mut last: Option<u32> = None;

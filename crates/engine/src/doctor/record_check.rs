@@ -37,9 +37,8 @@ pub(super) fn check_record(
 }
 
 /// Whether searches by a vector find the record.
-pub(super) fn is_findable(settings: &Settings, data: &Data, record: &StoredRecord<'_>) -> bool {
-    settings.has_vector(data)
-        && record.vector.len() == settings.dimensions
+pub(super) fn is_findable(settings: &Settings, record: &StoredRecord<'_>) -> bool {
+    record.vector.len() == settings.dimensions
         && record.vector.iter().any(|&component| component != 0)
 }
 

@@ -40,7 +40,7 @@ pub(super) fn questions(
             let Ok(data) = parse_data(record.data) else {
                 return;
             };
-            if !is_findable(settings, &data, &record) {
+            if !is_findable(settings, &record) {
                 return;
             }
             let usable = |value: &OwnedValue| match value {

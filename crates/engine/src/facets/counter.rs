@@ -16,12 +16,10 @@ use crate::snapshot::Block;
 #[derive(Debug)]
 pub(crate) struct FacetCounter {
     facets: Vec<Facet>,
-    /// The facets that have counts of their own: equal ones are counted once.
-    counted: Vec<Facet>,
     names: ColumnNames,
     hasher: DefaultHashBuilder,
     pub(super) memory: TallyMemory,
-    /// Sets of tallies, one tally for each facet of `counted`, that no thread uses now. A thread takes a set for a block, so
+    /// Sets of tallies, one tally for each facet, that no thread uses now. A thread takes a set for a block, so
     /// no thread waits for another.
     idle: Mutex<Vec<Vec<Tally>>>,
 }
@@ -29,18 +27,10 @@ pub(crate) struct FacetCounter {
 impl FacetCounter {
     /// Binds facets to the columns of a snapshot.
     pub(crate) fn bind(facets: &[Facet], names: &ColumnNames) -> Self {
-        let (names, hasher) = (names.clone(), DefaultHashBuilder::default());
-        let mut counted: Vec<Facet> = Vec::new();
-        for facet in facets {
-            if !counted.iter().any(|known| known.counts_the_same(facet)) {
-                counted.push(facet.clone());
-            }
-        }
         Self {
             facets: facets.to_vec(),
-            counted,
-            names,
-            hasher,
+            names: names.clone(),
+            hasher: DefaultHashBuilder::default(),
             memory: TallyMemory::default(),
             idle: Mutex::default(),
         }
@@ -141,22 +131,18 @@ impl FacetCounter {
         let mut tallies = merge(counted, stop_check)?.unwrap_or_else(|| self.tallies());
         let mut out = vec![b'['];
         let mut text_bytes = max_bytes;
-        for (at, facet) in self.facets.iter().enumerate() {
+        for (at, tally) in tallies.iter_mut().enumerate() {
             if at > 0 {
                 out.push(b',');
             }
-            let mut counted = self.counted.iter().zip(&mut tallies);
-            let (_, tally) = counted
-                .find(|(counted, _)| counted.counts_the_same(facet))
-                .expect("each facet is counted");
-            tally.write((facet, at), &mut text_bytes, stop_check, &mut out)?;
+            tally.write(at, &mut text_bytes, stop_check, &mut out)?;
         }
         out.push(b']');
         Ok(out)
     }
 
     fn tallies(&self) -> Vec<Tally> {
-        self.counted
+        self.facets
             .iter()
             .map(|facet| Tally::new(facet, &self.names, &self.hasher))
             .collect()

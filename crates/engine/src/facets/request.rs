@@ -42,14 +42,6 @@ pub(crate) enum Facet {
 }
 
 impl Facet {
-    /// Whether both have the same counts. They may list different numbers of values.
-    pub(crate) fn counts_the_same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Values { column: one, .. }, Self::Values { column: other, .. }) => one == other,
-            _ => self == other,
-        }
-    }
-
     /// The facets of a request; empty for a request without facets.
     ///
     /// # Errors

@@ -22,11 +22,11 @@ pub(crate) struct Tally {
     counts: Counts,
 }
 
-/// The counts of each kind of facet.
+/// The counts of each kind of facet, and the parameters of the facet.
 #[derive(Debug)]
 enum Counts {
-    Values(ValueCounts),
-    Histogram(Histogram),
+    Values(String, usize, ValueCounts),
+    Histogram(String, f64, Histogram),
     Times(RecordTime, Calendar, Buckets),
 }
 
@@ -36,13 +36,18 @@ impl Tally {
         // No block has a column that no record ever had.
         let column = |name| names.id(name).unwrap_or(ColumnId(u32::MAX));
         let counts = match facet {
-            Facet::Values { column: name, .. } => {
-                Counts::Values(ValueCounts::new(column(name), hasher))
-            }
+            Facet::Values {
+                column: name,
+                limit,
+            } => Counts::Values(name.clone(), *limit, ValueCounts::new(column(name), hasher)),
             Facet::Histogram {
                 column: name,
                 interval,
-            } => Counts::Histogram(Histogram::new(column(name), *interval)),
+            } => Counts::Histogram(
+                name.clone(),
+                *interval,
+                Histogram::new(column(name), *interval),
+            ),
             Facet::Times { time, interval } => Counts::Times(*time, *interval, Buckets::default()),
         };
         Self { matches: 0, counts }
@@ -52,8 +57,8 @@ impl Tally {
     pub(crate) fn count(&mut self, block: &Block, matches: &Mask) {
         self.matches += matches.count() as u64;
         match &mut self.counts {
-            Counts::Values(values) => values.count(block, matches),
-            Counts::Histogram(histogram) => histogram.count(block, matches),
+            Counts::Values(.., values) => values.count(block, matches),
+            Counts::Histogram(.., histogram) => histogram.count(block, matches),
             Counts::Times(time, interval, buckets) => {
                 interval.count(block.times_of(*time), matches, buckets);
             }
@@ -64,16 +69,16 @@ impl Tally {
     pub(crate) fn multiply(&mut self, factor: u32) {
         self.matches *= u64::from(factor);
         match &mut self.counts {
-            Counts::Values(values) => values.multiply(factor),
-            Counts::Histogram(histogram) => histogram.multiply(factor),
+            Counts::Values(.., values) => values.multiply(factor),
+            Counts::Histogram(.., histogram) => histogram.multiply(factor),
             Counts::Times(.., buckets) => buckets.multiply(factor),
         }
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
         match &self.counts {
-            Counts::Values(values) => values.memory_bytes(),
-            Counts::Histogram(histogram) => histogram.memory_bytes(),
+            Counts::Values(.., values) => values.memory_bytes(),
+            Counts::Histogram(.., histogram) => histogram.memory_bytes(),
             Counts::Times(.., buckets) => buckets.memory_bytes(),
         }
     }
@@ -85,8 +90,12 @@ impl Tally {
     pub(crate) fn merge(&mut self, other: Self, stop_check: &StopCheck<'_>) -> Result<(), Stopped> {
         self.matches += other.matches;
         match (&mut self.counts, other.counts) {
-            (Counts::Values(values), Counts::Values(other)) => values.merge(other, stop_check)?,
-            (Counts::Histogram(histogram), Counts::Histogram(other)) => histogram.merge(other),
+            (Counts::Values(.., values), Counts::Values(.., other)) => {
+                values.merge(other, stop_check)?
+            }
+            (Counts::Histogram(.., histogram), Counts::Histogram(.., other)) => {
+                histogram.merge(other)
+            }
             (Counts::Times(.., buckets), Counts::Times(.., other)) => buckets.merge(other),
             _ => {}
         }
@@ -101,14 +110,14 @@ impl Tally {
     /// listed texts are longer than there is room for; [`Error::Stopped`].
     pub(crate) fn write(
         &mut self,
-        (facet, at): (&Facet, usize),
+        at: usize,
         text_bytes: &mut usize,
         stop_check: &StopCheck<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let matches = self.matches;
-        match (facet, &mut self.counts) {
-            (Facet::Values { column, limit }, Counts::Values(values)) => {
+        match &mut self.counts {
+            Counts::Values(column, limit, values) => {
                 out.extend_from_slice(b"{\"column\":");
                 write_string(column, out);
                 let writer = ValuesWriter {
@@ -120,21 +129,20 @@ impl Tally {
                 };
                 writer.write(values, stop_check)?;
             }
-            (Facet::Histogram { column, interval }, Counts::Histogram(histogram)) => {
+            Counts::Histogram(column, interval, histogram) => {
                 out.extend_from_slice(b"{\"column\":");
                 write_string(column, out);
                 out.extend_from_slice(b",\"type\":\"histogram\",\"interval\":");
                 write_number(*interval, out);
                 write_histogram(histogram, at, matches, out)?;
             }
-            (Facet::Times { time, interval }, Counts::Times(.., buckets)) => {
+            Counts::Times(time, interval, buckets) => {
                 out.extend_from_slice(b"{\"time\":");
                 write_string(time.name(), out);
                 out.extend_from_slice(b",\"interval\":");
                 write_string(interval.name(), out);
                 write_intervals(at, interval.counted(buckets), write_quoted_time, out)?;
             }
-            _ => unreachable!("a tally is written for the facet that it was made for"),
         }
         out.push(b'}');
         Ok(())

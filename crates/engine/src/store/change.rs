@@ -28,7 +28,7 @@ pub(crate) struct Change {
     /// When, in milliseconds since 1970 UTC: the record's *changed* time, or that of its deletion.
     pub(crate) at: i64,
     /// The data that a changed or deleted record had before the change, as JSON: a key's forced filter is applied
-    /// to it. `None` for a new record, and for changes that were written before the feed kept it.
+    /// to it. `None` for a new record, and where the feed no longer keeps it.
     pub(crate) data: Option<Vec<u8>>,
 }
 

@@ -76,12 +76,10 @@ impl StoredRecord<'_, u8> {
         hasher.update(&(self.data.len() as u64).to_le_bytes());
         hasher.update(self.data);
         hasher.update(self.vector);
-        // A record without a key has the checksum that it had before records had keys.
         if let Some(key) = self.key {
             hasher.update(&(key.len() as u64).to_le_bytes());
             hasher.update(key.as_bytes());
         }
-        // As is the checksum of a record with one vector.
         if let Some(passages) = self.passages {
             hasher.update(&(passages.len() as u64).to_le_bytes());
             hasher.update(passages);

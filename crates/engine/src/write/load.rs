@@ -104,7 +104,6 @@ impl Loader<'_> {
 
     fn replay(&mut self, coding: &Coding, snapshot: Snapshot) -> Result<(Published, Tally), Error> {
         let replayed = replay(
-            self.settings,
             coding,
             Some(self.blocks),
             snapshot,

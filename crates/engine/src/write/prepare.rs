@@ -122,7 +122,7 @@ fn give_vectors(
     Ok(())
 }
 
-/// Checks what depends on the settings of the database: the vector.
+/// Checks what depends on the settings of the database: the vector. That of a record without text is not kept.
 fn check(
     settings: &Settings,
     line: Option<u64>,

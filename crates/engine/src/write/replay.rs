@@ -4,8 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::columns::{BLOCK_RECORDS, ColumnNames};
 use crate::error::Error;
-use crate::record::{Data, RecordId, RecordRow, Vectors};
-use crate::settings::Settings;
+use crate::record::{RecordId, RecordRow};
 use crate::snapshot::{Coding, NewRow, Published, Snapshot};
 use crate::store::{Reader, StoreError, StoredRecord, Tally};
 use crate::write::block_maintenance::BlockMaintenance;
@@ -18,7 +17,6 @@ use crate::write::snapshot_builder::{CommitChanges, SnapshotBuilder};
 /// # Errors
 /// [`Error::Store`]; [`Error::Closed`] when `progress`, which gets the number of records so far, returns false.
 pub(crate) fn replay(
-    settings: &Settings,
     coding: &Coding,
     blocks: Option<&mut BlockMaintenance>,
     snapshot: Snapshot,
@@ -33,7 +31,6 @@ pub(crate) fn replay(
     }
 
     let mut replay = Replay {
-        settings,
         coding,
         blocks,
         names: (*snapshot.names).clone(),
@@ -64,7 +61,6 @@ pub(crate) fn replay(
 }
 
 struct Replay<'a> {
-    settings: &'a Settings,
     coding: &'a Coding,
     blocks: Option<&'a mut BlockMaintenance>,
     published: Published,
@@ -96,31 +92,17 @@ impl Replay<'_> {
         let header = &record.header;
         let data = parse_data(record.data).map_err(|_| StoreError::Damaged { id: header.id })?;
         self.tally.add(header);
-        let vectors = self.stored_vectors(&data, record)?;
         self.rows.push(NewRow::stored(
             header,
             record.key,
             &data,
             &mut self.names,
-            vectors,
+            record.vectors()?,
         ));
         if self.rows.len() == BLOCK_RECORDS {
             self.flush();
         }
         Ok(())
-    }
-
-    /// The vectors of a stored record. Older engines stored records without text with the vector of an empty text.
-    fn stored_vectors(
-        &self,
-        data: &Data,
-        record: &StoredRecord<'_>,
-    ) -> Result<Vectors, StoreError> {
-        if self.settings.has_vector(data) {
-            record.vectors()
-        } else {
-            Ok(Vectors::none(record.vector.len()))
-        }
     }
 
     fn flush(&mut self) {

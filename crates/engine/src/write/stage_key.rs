@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::json::write_cells;
-use crate::record::{RecordId, Vectors};
+use crate::record::RecordId;
 use crate::write::parsing::NewRecord;
 use crate::write::prepared::PreparedRecord;
 use crate::write::stage::Stage;
@@ -21,12 +21,7 @@ pub(super) fn stage_key(
     (id, record): (RecordId, &PreparedRecord),
 ) -> Result<Upserted, Error> {
     let data = stage.data_of(context, id);
-    // An older engine may have stored a vector with a record that has no text.
-    let vectors = if context.settings.has_vector(&data) {
-        stage.vectors_of(context, id)?
-    } else {
-        Vectors::none(context.settings.dimensions)
-    };
+    let vectors = stage.vectors_of(context, id)?;
     let mut json = Vec::new();
     write_cells(&data, &mut json);
     let new = NewRecord {

@@ -1,5 +1,4 @@
 use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -241,62 +240,32 @@ fn by_any_search_at_any_threshold() {
     server.close();
 }
 
-/// Adds a model to the settings of a database that had none, as if the model had made its vectors.
-fn give_model(directory: &Path, settings: &Value) {
-    let path = directory.join("databases/db/records.sqlite");
-    let connection = rusqlite::Connection::open(path).expect("a store");
-    let updated = connection
-        .execute(
-            "UPDATE meta SET value = ?1 WHERE key = 'settings'",
-            [settings.to_string().into_bytes()],
-        )
-        .expect("settings");
-    assert_eq!(updated, 1);
-    fs::remove_dir_all(directory.join("databases/db/derived")).expect("removed");
-}
-
-/// Earlier versions stored records without text with the vector of an empty text.
 #[test]
-fn not_even_those_stored_with_a_vector() {
+fn not_even_those_that_come_with_a_vector() {
     let mut random = Random::new(111);
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::open(directory.path());
-    create(
-        &server,
-        &json!({ "model": null, "dimensions": DIMENSIONS, "approximate": true }),
-    );
+    create(&server, &settings(DIMENSIONS));
     let mut expected = Vec::new();
     let mut records = Vec::new();
     for id in 1..=5_000 {
         let has_text = random.below(3) > 0;
-        let mut data = if has_text {
+        let data = if has_text {
             with_text(&mut random, id)
         } else {
-            without_text(&mut random, id)
+            json!({ "n": id, "text": "" })
         };
-        if data["text"] == "\u{200b}\u{200b}" {
-            data["text"] = json!("");
-        }
         let vector = embed(&[format!("vector {}", random.below(50))], DIMENSIONS);
-        records.push(json!({ "id": id, "data": data, "vector": vector }));
+        let mut record = record(id, data);
+        record["vector"] = json!(vector);
+        record["embedded_by"] = settings(DIMENSIONS)["fingerprint"].clone();
+        records.push(record);
         expected.extend(has_text.then_some(id));
     }
-    for batch in records.chunks(1_000) {
-        server.upsert("db", &json!(batch)).expect("committed");
-    }
-    // By vector, every record is found.
-    let page = server.search(
-        "db",
-        &json!({ "threshold": 0, "total": true }),
-        &embed(&["vector 1".to_owned()], DIMENSIONS),
-    );
-    let found = page["total"]["value"].clone();
-    assert_eq!(found, json!(5_000));
+    put(&server, &records);
+    check(&server, DIMENSIONS, &expected, 5_000);
     server.close();
-    give_model(directory.path(), &settings(DIMENSIONS));
-    for _ in 0..2 {
-        let server = Server::open(directory.path());
-        check(&server, DIMENSIONS, &expected, 5_000);
-        server.close();
-    }
+    let server = Server::open(directory.path());
+    check(&server, DIMENSIONS, &expected, 5_000);
+    server.close();
 }
