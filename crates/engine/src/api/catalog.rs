@@ -12,8 +12,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use serde_json::{Value, json};
 
 use crate::api::database::{Database, Dependencies};
-use crate::api::directory_scan::scan;
-use crate::api::slot::Slot;
+use crate::api::slot::{Slot, scan};
 use crate::disk::{Disk, drop_directory};
 use crate::error::Error;
 use crate::reply::guarded;

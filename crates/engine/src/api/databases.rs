@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::api::describe::{describe, write_description};
-use crate::api::directory_scan::is_database_id;
 use crate::api::engine::Engine;
+use crate::api::slot::is_database_id;
 use crate::error::{Done, Error};
 use crate::settings::Settings;
 

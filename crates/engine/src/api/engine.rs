@@ -2,15 +2,16 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use crate::api::catalog::Catalog;
 use crate::api::database::{Database, Dependencies};
 use crate::api::reembeddings::Reembeddings;
-use crate::api::retries::Retries;
-use crate::api::threads::Threads;
-use crate::api::workers::Step;
+use crate::api::workers::{FirstPart, Threads};
 use crate::background::Scheduler;
 use crate::disk::{DataLock, Disk, RealDisk};
 use crate::error::{Done, Error};
@@ -177,7 +178,7 @@ impl Engine {
     pub(crate) fn run_query<T: Send + 'static>(
         &self,
         done: Done<T>,
-        work: impl FnOnce() -> Result<Step<T>, Error> + Send + 'static,
+        work: impl FnOnce() -> Result<FirstPart<T>, Error> + Send + 'static,
     ) {
         self.threads
             .queries
@@ -189,5 +190,45 @@ impl Drop for Engine {
     /// Closes the engine, so that its threads end before the directory lock is released.
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+/// The time between two steps.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// The thread. Locked during each step, so that nothing begins to wait for a thread that ends.
+#[derive(Default)]
+pub(crate) struct Retries(Arc<Mutex<Option<JoinHandle<()>>>>);
+
+impl Retries {
+    /// Runs `step` after every pause until it returns false. Does nothing while the thread runs.
+    pub(crate) fn begin(&self, step: impl Fn() -> bool + Send + 'static) {
+        let mut running = self.0.lock();
+        if running.is_some() {
+            return;
+        }
+        let state = Arc::clone(&self.0);
+        let thread = thread::Builder::new().name("cosift-retry".into());
+        let started = thread.spawn(move || {
+            loop {
+                thread::park_timeout(PAUSE);
+                let mut running = state.lock();
+                if !step() {
+                    *running = None;
+                    return;
+                }
+            }
+        });
+        // Without a thread, nothing is repeated until the next start.
+        *running = started.ok();
+    }
+
+    /// Makes the next step run now. During a step, it does nothing.
+    pub(crate) fn wake(&self) {
+        if let Some(running) = self.0.try_lock()
+            && let Some(thread) = &*running
+        {
+            thread.thread().unpark();
+        }
     }
 }

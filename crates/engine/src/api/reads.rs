@@ -1,11 +1,14 @@
-//! Calls that read: single records, searches, queries and changes.
+//! Calls that read: single records, searches, queries, changes and exports.
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
 use crate::api::changes::Changes;
 use crate::api::engine::Engine;
-use crate::api::workers::Step;
+use crate::api::workers::FirstPart;
 use crate::error::{Done, Error};
+use crate::export::ExportReader;
 use crate::filter::RequestReader;
 use crate::record::{RecordRow, TimeRange};
 use crate::reply::Reply;
@@ -81,9 +84,9 @@ impl Engine {
             let database = database?;
             let query = Query::parse(&request, &engine.limits)?.bind(&database.searchable, stop)?;
             Ok(if query.is_expensive() {
-                Step::Heavy(Box::new(move || query.run()))
+                FirstPart::Heavy(Box::new(move || query.run()))
             } else {
-                Step::Done(query.run()?)
+                FirstPart::Done(query.run()?)
             })
         });
     }
@@ -100,7 +103,74 @@ impl Engine {
         self.run_query(done, move || {
             let database = database?;
             let changes = Changes::parse(&request, &engine.limits)?;
-            Ok(Step::Done(changes.run(&database, &stop)?))
+            Ok(FirstPart::Done(changes.run(&database, &stop)?))
+        });
+    }
+}
+
+/// An export in progress; see [`Engine::open_export`].
+pub struct Export {
+    database: String,
+    /// The epoch of the database: one that is created later with the same id has another.
+    epoch: [u8; 16],
+    /// `None` once the export was closed.
+    reader: Mutex<Option<ExportReader>>,
+}
+
+impl Export {
+    /// Frees what the export holds. A later call for its chunks fails.
+    pub fn close(&self) {
+        self.reader.lock().take();
+    }
+}
+
+impl Engine {
+    /// Begins to export the records of the newest snapshot as NDJSON, in the order of their ids. `request` is JSON:
+    /// `vectors`, `filter`, `forced_filter`.
+    pub fn open_export(
+        self: &Arc<Self>,
+        id: &str,
+        request: String,
+        stop: StopFlag,
+        done: Done<Export>,
+    ) {
+        let (engine, database) = (Arc::clone(self), self.database(id));
+        self.threads.exports.run(done, move || {
+            let database = database?;
+            let reader = ExportReader::begin(
+                &request,
+                &engine.limits,
+                &database.settings,
+                database.snapshot(),
+                &stop,
+            )?;
+            Ok(Export {
+                database: database.id.clone(),
+                epoch: database.epoch,
+                reader: Mutex::new(Some(reader)),
+            })
+        });
+    }
+
+    /// Reads the next lines of an export; nothing after the last record. The export continues after a switch to another
+    /// model, with the vectors of the former model.
+    ///
+    /// `done` gets [`Error::DatabaseNotFound`] when the database was dropped meanwhile, and [`Error::Stopped`] when the
+    /// export was closed.
+    pub fn export_chunk(
+        self: &Arc<Self>,
+        export: &Arc<Export>,
+        stop: StopFlag,
+        done: Done<Vec<u8>>,
+    ) {
+        let (engine, export) = (Arc::clone(self), Arc::clone(export));
+        self.threads.exports.run(done, move || {
+            let id = &export.database;
+            if engine.database(id)?.epoch != export.epoch {
+                return Err(Error::DatabaseNotFound { id: id.clone() });
+            }
+            let mut reader = export.reader.lock();
+            reader.as_mut().ok_or(Error::Stopped)?.next_chunk(&stop)
         });
     }
 }

@@ -1,4 +1,4 @@
-//! Threads with a bounded queue, for work other than scans.
+//! Threads with a bounded queue for each kind of call, for work other than scans.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -16,7 +16,7 @@ const MAX_WAITING: usize = 4096;
 type Work = Box<dyn FnOnce() + Send>;
 
 /// The outcome of the first part of a call.
-pub(crate) enum Step<T> {
+pub(crate) enum FirstPart<T> {
     Done(T),
     /// The rest of the call takes long.
     Heavy(Box<dyn FnOnce() -> Result<T, Error> + Send>),
@@ -62,17 +62,17 @@ impl Workers {
         }
     }
 
-    /// Runs `work` like [`Workers::run`]. When it returns [`Step::Heavy`], the threads of `heavy` run the rest.
+    /// Runs `work` like [`Workers::run`]. When it returns [`FirstPart::Heavy`], the threads of `heavy` run the rest.
     pub(crate) fn run_or_continue_on<T: Send + 'static>(
         &self,
         heavy: &Arc<Self>,
         done: Done<T>,
-        work: impl FnOnce() -> Result<Step<T>, Error> + Send + 'static,
+        work: impl FnOnce() -> Result<FirstPart<T>, Error> + Send + 'static,
     ) {
         let heavy = Arc::clone(heavy);
-        let done: Done<Step<T>> = Box::new(move |result| match result {
-            Ok(Step::Done(value)) => done(Ok(value)),
-            Ok(Step::Heavy(rest)) => heavy.run(done, rest),
+        let done: Done<FirstPart<T>> = Box::new(move |result| match result {
+            Ok(FirstPart::Done(value)) => done(Ok(value)),
+            Ok(FirstPart::Heavy(rest)) => heavy.run(done, rest),
             Err(error) => done(Err(error)),
         });
         self.run(done, work);
@@ -93,5 +93,51 @@ fn run(work: &Mutex<Receiver<Work>>) {
             Ok(work) => work(),
             Err(_) => return,
         }
+    }
+}
+
+/// The number of threads for a kind of calls that must not all wait for one slow call.
+const SEVERAL: usize = 2;
+
+/// A queue and threads for each kind of call.
+pub(crate) struct Threads {
+    /// Creates and drops databases and their re-embedding stores, one at a time. A drop waits for the writer of the
+    /// database.
+    pub(crate) admin: Workers,
+    /// Prepares and performs switches to another model, one at a time, because each opens a whole database.
+    pub(crate) switches: Workers,
+    /// Runs calls that must never wait for a query: lists of databases, single records, checks of writes.
+    pub(crate) control: Workers,
+    pub(crate) queries: Workers,
+    /// Runs queries and deletions whose filter takes long.
+    pub(crate) heavy: Arc<Workers>,
+    /// Reads exports, which must not hold up queries.
+    pub(crate) exports: Workers,
+}
+
+impl Threads {
+    /// Starts all threads.
+    ///
+    /// # Errors
+    /// The operating system's error when a thread cannot be started.
+    pub(crate) fn start() -> std::io::Result<Self> {
+        Ok(Self {
+            admin: Workers::start("cosift-admin", 1)?,
+            switches: Workers::start("cosift-switch", 1)?,
+            control: Workers::start("cosift-control", SEVERAL)?,
+            queries: Workers::start("cosift-query", SEVERAL)?,
+            heavy: Arc::new(Workers::start("cosift-heavy-query", SEVERAL)?),
+            exports: Workers::start("cosift-export", SEVERAL)?,
+        })
+    }
+
+    /// Runs the calls that wait, and ends all threads.
+    pub(crate) fn close(&self) {
+        self.queries.close();
+        self.heavy.close();
+        self.exports.close();
+        self.control.close();
+        self.admin.close();
+        self.switches.close();
     }
 }

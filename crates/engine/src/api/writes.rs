@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::api::database::Database;
 use crate::api::engine::Engine;
-use crate::api::workers::Step;
+use crate::api::workers::FirstPart;
 use crate::error::{Done, Error};
 use crate::runtime::StopFlag;
 use crate::snapshot::EXPENSIVE_NS;
@@ -115,9 +115,9 @@ impl Engine {
         self.run_query(delete, move || {
             let bound = matches.bind(database.published());
             Ok(if bound.cost() > EXPENSIVE_NS {
-                Step::Heavy(Box::new(move || Ok(bound.test()?)))
+                FirstPart::Heavy(Box::new(move || Ok(bound.test()?)))
             } else {
-                Step::Done(bound.test()?)
+                FirstPart::Done(bound.test()?)
             })
         });
     }

@@ -7,8 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::background::job::{Job, Step};
-use crate::background::scheduler::{JobHandle, Lane, Scheduler};
+use crate::background::scheduler::{Job, JobHandle, Lane, Scheduler, Step};
 use crate::runtime::DatabaseEvents;
 use crate::snapshot::{PublishedCell, Snapshot};
 use crate::store::{Check, Found, Reader, StoreError, Tally};

@@ -1,4 +1,4 @@
-//! The background jobs of one database, one at a time.
+//! The background jobs of one database, one at a time, and how far its saved snapshot reaches.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -8,16 +8,15 @@ use std::sync::mpsc::{Receiver, channel};
 use parking_lot::Mutex;
 
 use crate::approximate::{Approximation, Upkeep};
+use crate::background::basis_jobs::{Recode, Train};
 use crate::background::index_words::{IndexWords, groups_to_index, has_many_small_groups};
-use crate::background::job::{Job, JobResult, Results, SingleStep, Wake};
-use crate::background::recode::Recode;
-use crate::background::saved::Saved;
-use crate::background::scheduler::{JobHandle, Lane, Scheduler};
-use crate::background::train::Train;
+use crate::background::scheduler::{
+    Job, JobHandle, JobResult, Lane, Results, Scheduler, SingleStep, Wake,
+};
 use crate::disk::FileError;
 use crate::lexical::TextColumns;
 use crate::runtime::{DatabaseEvents, EventCode};
-use crate::snapshot::{Coding, IndexFiles, Snapshot};
+use crate::snapshot::{Coding, FileId, IndexFiles, Snapshot};
 use crate::store::{Stamp, Store};
 
 /// A rotated basis makes searches faster from this many records on.
@@ -270,4 +269,40 @@ impl DatabaseJobs {
 
 fn has_outgrown_basis(records: usize, trained_at: usize, percent: usize) -> bool {
     records >= TRAIN_FROM && records >= trained_at.saturating_mul(percent) / 100
+}
+
+/// The state of the last saved snapshot. The default is that none is saved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Saved {
+    /// The commit of the snapshot; 0 when none is saved.
+    pub(crate) version: u64,
+    pub(super) next_row: u32,
+    /// The largest file id of its blocks' codes.
+    codes: Option<FileId>,
+    pub(super) stamp: Option<Stamp>,
+}
+
+impl Saved {
+    /// The state after `snapshot` was saved with `stamp`.
+    pub(crate) fn of(snapshot: &Snapshot, stamp: Stamp) -> Self {
+        let codes = snapshot
+            .blocks
+            .iter()
+            .map(|block| block.coded.file_id)
+            .max();
+        Self {
+            version: snapshot.version,
+            next_row: snapshot.next_row().0,
+            codes,
+            stamp: Some(stamp),
+        }
+    }
+
+    /// What remains known after all rows got new numbers: the stamp.
+    pub(super) fn renumbered(self) -> Self {
+        Self {
+            stamp: self.stamp,
+            ..Self::default()
+        }
+    }
 }

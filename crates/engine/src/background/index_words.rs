@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::background::job::{Job, Step};
+use crate::background::scheduler::{Job, Step};
 use crate::lexical::{BlockIndex, GROUP_BLOCKS, GroupBuilder, GroupIndex, TextColumns};
 use crate::snapshot::Block;
 

@@ -12,7 +12,6 @@ mod strings;
 mod table;
 mod texts;
 mod value_set;
-mod write;
 
 pub(crate) use builder::ColumnsBuilder;
 pub(crate) use column::{Column, TypeCounts};
@@ -22,7 +21,6 @@ pub(crate) use mask::{BLOCK_RECORDS, Mask};
 pub(crate) use names::{ColumnId, ColumnNames};
 pub(crate) use numbers::{Comparison, Numbers};
 pub(crate) use strings::Strings;
-pub(crate) use table::Columns;
+pub(crate) use table::{Columns, write_data};
 pub(crate) use texts::Texts;
 pub(crate) use value_set::ValueSet;
-pub(crate) use write::write_data;

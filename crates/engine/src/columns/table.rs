@@ -1,4 +1,4 @@
-//! All columns of a block.
+//! All columns of a block, and the data of a record as JSON.
 
 use std::sync::OnceLock;
 
@@ -6,7 +6,8 @@ use crate::columns::column::{Column, TypeCounts};
 use crate::columns::encoding::{Damaged, Decoder, put_count};
 use crate::columns::integers::Integers;
 use crate::columns::mask::{BLOCK_RECORDS, Mask};
-use crate::columns::names::ColumnId;
+use crate::columns::names::{ColumnId, ColumnNames};
+use crate::json::write_value;
 use crate::record::Value;
 
 /// The data of up to 4,096 records by column. Immutable.
@@ -178,4 +179,19 @@ impl Columns {
             texts: OnceLock::new(),
         })
     }
+}
+
+/// Appends the data of a record as a JSON object. The members keep the order in which the record was written.
+pub(crate) fn write_data(columns: &Columns, slot: usize, names: &ColumnNames, out: &mut Vec<u8>) {
+    out.push(b'{');
+    let start = out.len();
+    // `for_each` runs through chained iterators without making each cell an option first, which a loop does.
+    columns.cells(slot).for_each(|(id, value)| {
+        if out.len() > start {
+            out.push(b',');
+        }
+        out.extend_from_slice(names.member(id));
+        write_value(value, out);
+    });
+    out.push(b'}');
 }

@@ -1,8 +1,10 @@
-//! Creation, syncing and removal of directories.
+//! Creation, replacement and removal of directories. A crash at any moment leaves the directory of a database complete or
+//! absent, the old one or the new one.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use crate::disk::file_error::FileError;
 use crate::disk::interface::Disk;
 
 /// Creates a directory and the missing ones above it, for their owner only. They survive a power cut.
@@ -48,4 +50,132 @@ pub(crate) fn remove_if_exists(disk: &dyn Disk, path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
+}
+
+/// Prefix of the directory of a database while it is removed.
+pub(crate) const DROPPED: &str = ".dropped-";
+
+/// Prefix of the directory of a new database until it is complete.
+pub(crate) const NEW: &str = ".new-";
+
+/// Prefix of a directory that is built to replace that of a database.
+pub(crate) const NEXT: &str = ".next-";
+
+/// Prefix of a complete directory that replaces that of a database, now or at the next start.
+const READY: &str = ".ready-";
+
+/// The directory that is built to replace that of database `id`.
+pub(crate) fn next_path(root: &Path, id: &str) -> PathBuf {
+    root.join(format!("{NEXT}{id}"))
+}
+
+fn dropped_path(root: &Path, id: &str) -> PathBuf {
+    root.join(format!("{DROPPED}{id}"))
+}
+
+/// Replaces the directory of database `id` by the one at [`next_path`]. The caller then removes the old directory by
+/// [`remove_dropped`].
+///
+/// # Errors
+/// The system's. Both directories then have their former names, unless renaming them back failed too; the next start then
+/// finishes the swap.
+pub(crate) fn swap_directories(disk: &dyn Disk, root: &Path, id: &str) -> io::Result<()> {
+    let (next, ready) = (next_path(root, id), root.join(format!("{READY}{id}")));
+    disk.rename(&next, &ready)?;
+    disk.sync_directory(root)
+        .and_then(|()| take_place(disk, root, id, &ready))
+        .inspect_err(|_| {
+            // A failure here needs no report, because the next start finishes the swap.
+            if !disk.exists(&root.join(id)).unwrap_or(true) {
+                let _ = disk.rename(&dropped_path(root, id), &root.join(id));
+            }
+            let _ = disk.rename(&ready, &next);
+            let _ = disk.sync_directory(root);
+        })
+}
+
+/// Finishes the swaps that a crash interrupted, and makes the names in `root` survive a power cut, which an earlier
+/// process may have failed to do.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn finish_swaps(disk: &dyn Disk, root: &Path) -> io::Result<()> {
+    for path in disk.list(root)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if let Some(id) = name.strip_prefix(READY) {
+            take_place(disk, root, id, &path)?;
+        }
+    }
+    disk.sync_directory(root)
+}
+
+/// Renames `ready` to the directory of a database. An existing directory of the database is renamed too, and the caller
+/// removes it.
+fn take_place(disk: &dyn Disk, root: &Path, id: &str, ready: &Path) -> io::Result<()> {
+    let place = root.join(id);
+    if disk.exists(&place)? {
+        remove_dropped(disk, root, id)?;
+        disk.rename(&place, &dropped_path(root, id))?;
+    }
+    disk.rename(ready, &place)?;
+    disk.sync_directory(root)
+}
+
+/// Renames the directory of a database and removes it. Once the rename is synced the database stays dropped, and the next
+/// start removes what is left. It may be called again after an error.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn drop_directory(disk: &dyn Disk, root: &Path, id: &str) -> io::Result<()> {
+    remove_dropped(disk, root, id)?;
+    match disk.rename(&root.join(id), &dropped_path(root, id)) {
+        // An earlier call renamed it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        renamed => renamed?,
+    }
+    disk.sync_directory(root)?;
+    remove_dropped(disk, root, id)
+}
+
+/// Creates the directory of a new database with `fill`, complete or not at all, and opens it with `open`.
+///
+/// # Errors
+/// Those of `fill` and `open`, and the system's. After an error the database does not exist, also after the next
+/// start.
+pub(crate) fn create_directory<T, E: From<FileError>>(
+    disk: &dyn Disk,
+    root: &Path,
+    id: &str,
+    fill: impl FnOnce(&Path) -> Result<(), E>,
+    open: impl FnOnce(&Path) -> Result<T, E>,
+) -> Result<T, E> {
+    let (new, place) = (root.join(format!("{NEW}{id}")), root.join(id));
+    let io = |source| FileError::io(&place, source);
+    let filled = remove_if_exists(disk, &new)
+        .map_err(|source| io(source).into())
+        .and_then(|()| fill(&new));
+    let opened = filled.and_then(|()| {
+        // A directory without a store may exist: the index files of a database whose main file was removed.
+        take_place(disk, root, id, &new)
+            .map_err(|source| io(source).into())
+            .and_then(|()| open(&place))
+            .inspect_err(|_| {
+                // A rename needs no file descriptor, so it works when there are none left.
+                if !disk.exists(&new).unwrap_or(false) {
+                    let _ = disk.rename(&place, &new);
+                    let _ = disk.sync_directory(root);
+                }
+            })
+    });
+    // Directories that cannot be removed now are removed at the next start.
+    let _ = remove_if_exists(disk, &new).and_then(|()| remove_dropped(disk, root, id));
+    opened
+}
+
+/// Removes the former directory of a database, if it exists.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn remove_dropped(disk: &dyn Disk, root: &Path, id: &str) -> io::Result<()> {
+    remove_if_exists(disk, &dropped_path(root, id))
 }

@@ -2,23 +2,18 @@
 //! directory, and the interface to the disk that all of them use.
 
 mod directories;
-mod directory_swap;
-#[cfg(test)]
-pub(crate) mod faulty;
 mod file_error;
 mod interface;
 mod lock;
 mod open_file;
 mod parts_file;
-mod parts_format;
 mod parts_writer;
 mod real;
 mod shared_parts_file;
 
-pub(crate) use directories::{create_directories, remove_if_exists};
-pub(crate) use directory_swap::{
-    DROPPED, NEW, NEXT, create_directory, drop_directory, finish_swaps, next_path, remove_dropped,
-    swap_directories,
+pub(crate) use directories::{
+    DROPPED, NEW, NEXT, create_directories, create_directory, drop_directory, finish_swaps,
+    next_path, remove_dropped, remove_if_exists, swap_directories,
 };
 pub use file_error::FileError;
 pub(crate) use interface::Disk;
@@ -26,7 +21,6 @@ pub(crate) use lock::DataLock;
 pub use lock::LockError;
 pub(crate) use open_file::OpenFile;
 pub(crate) use parts_file::PartsFile;
-pub(crate) use parts_format::Owner;
-pub(crate) use parts_writer::{TEMPORARY, write_parts_file};
+pub(crate) use parts_writer::{Owner, TEMPORARY, write_parts_file};
 pub(crate) use real::RealDisk;
 pub(crate) use shared_parts_file::SharedPartsFile;

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::disk::file_error::FileError;
 use crate::disk::interface::Disk;
 use crate::disk::open_file::OpenFile;
-use crate::disk::parts_format::{ALIGNMENT, FORMAT, HEADER_BYTES, MAGIC, Owner};
+use crate::disk::parts_writer::{ALIGNMENT, FORMAT, HEADER_BYTES, MAGIC, Owner};
 
 /// An open parts file. Its length and its header were checked; the checksum of a part is checked when it is read.
 #[derive(Debug)]

@@ -1,4 +1,16 @@
-//! Writing of parts files.
+//! Writing of parts files: index data in parts with checksums, written once.
+//!
+//! All numbers are little-endian.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | `cosift` and two zero bytes |
+//! | 4 | format, 2 |
+//! | 4 | number of parts, n |
+//! | 16 | id of the store that the file was made from |
+//! | 16 n | per part: length (8), CRC-32 of the part (4), zero (4) |
+//! | 4 | CRC-32 of everything before |
+//! | … | the parts, each from the next multiple of 64 on, zeros between |
 
 use std::io;
 use std::path::Path;
@@ -6,7 +18,6 @@ use std::path::Path;
 use crate::disk::directories::sync_parent;
 use crate::disk::file_error::FileError;
 use crate::disk::interface::Disk;
-use crate::disk::parts_format::{ALIGNMENT, FORMAT, HEADER_BYTES, MAGIC, Owner};
 
 /// The extension of a file until it is complete.
 pub(crate) const TEMPORARY: &str = "tmp";
@@ -74,3 +85,16 @@ fn header(owner: &Owner, parts: &[&[u8]]) -> io::Result<Vec<u8>> {
     header.extend(crc32fast::hash(&header).to_le_bytes());
     Ok(header)
 }
+
+pub(super) const MAGIC: [u8; 8] = *b"cosift\0\0";
+
+pub(super) const FORMAT: u32 = 2;
+
+/// Bytes before the table of the parts.
+pub(super) const HEADER_BYTES: usize = 32;
+
+/// A cache line, so that rows of 64 bytes never straddle two.
+pub(super) const ALIGNMENT: u64 = 64;
+
+/// Id of the store that a file was made from.
+pub(crate) type Owner = [u8; 16];

@@ -1,24 +1,21 @@
-//! A parts file that is read at any time, and is open only while few other files were read more recently.
+//! A parts file that is read at any time, and is open only while few other files were opened more recently.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, LazyLock, Weak};
+use std::sync::{Arc, LazyLock};
 
 use parking_lot::Mutex;
 
 use crate::disk::file_error::FileError;
 use crate::disk::interface::Disk;
 use crate::disk::parts_file::PartsFile;
-use crate::disk::parts_format::Owner;
-use crate::runtime::max_open_files;
+use crate::disk::parts_writer::Owner;
+use crate::runtime::{RecentlyUsed, max_open_files};
 
 /// The open files. The limit is one of the process, so that all engines share it.
-static OPEN: LazyLock<OpenFiles> = LazyLock::new(|| OpenFiles {
-    limit: (max_open_files() / 8).clamp(MIN_OPEN, MAX_OPEN),
-    files: Mutex::default(),
-});
+static OPEN: LazyLock<RecentlyUsed<State>> =
+    LazyLock::new(|| RecentlyUsed::new((max_open_files() / 8).clamp(MIN_OPEN, MAX_OPEN)));
 
 /// An eighth of the files that the process may have open, within these bounds: 128 where the limit is 1,024. The larger one
 /// is enough for the blocks of 16 million records.
@@ -37,16 +34,8 @@ pub(crate) struct SharedPartsFile {
 #[derive(Debug, Default)]
 struct State {
     file: Mutex<Option<Arc<PartsFile>>>,
-    /// Whether the file was read since it was last considered for closing.
-    used: AtomicBool,
     /// Whether the file must stay open, because its path is or will be that of another file or of none.
     kept: AtomicBool,
-}
-
-/// Files that may be closed, the one that is considered next first.
-struct OpenFiles {
-    limit: usize,
-    files: Mutex<VecDeque<Weak<State>>>,
 }
 
 impl SharedPartsFile {
@@ -59,7 +48,7 @@ impl SharedPartsFile {
             state: Arc::default(),
         };
         *shared.state.file.lock() = Some(Arc::new(file));
-        OPEN.opened(&shared.state);
+        note_open(&OPEN, &shared.state);
         shared
     }
 
@@ -69,14 +58,13 @@ impl SharedPartsFile {
     /// As [`PartsFile::open`].
     pub(crate) fn get(&self) -> Result<Arc<PartsFile>, FileError> {
         let mut file = self.state.file.lock();
-        self.state.used.store(true, Relaxed);
         if let Some(file) = &*file {
             return Ok(Arc::clone(file));
         }
         let opened = Arc::new(PartsFile::open(&*self.disk, &self.path, &self.owner)?);
         *file = Some(Arc::clone(&opened));
         drop(file);
-        OPEN.opened(&self.state);
+        note_open(&OPEN, &self.state);
         Ok(opened)
     }
 
@@ -93,32 +81,13 @@ impl SharedPartsFile {
     }
 }
 
-impl OpenFiles {
-    /// Notes a file that was opened, and closes others while too many are open.
-    fn opened(&self, state: &Arc<State>) {
-        let mut files = self.files.lock();
-        files.push_back(Arc::downgrade(state));
-        let mut closed = Vec::new();
-        // Each file is passed over at most once, because that clears `used`.
-        for _ in 0..2 * files.len() {
-            if files.len() <= self.limit {
-                break;
-            }
-            let Some(first) = files.pop_front().and_then(|first| first.upgrade()) else {
-                continue;
-            };
-            if first.kept.load(Relaxed) {
-                continue;
-            }
-            if first.used.swap(false, Relaxed) {
-                files.push_back(Arc::downgrade(&first));
-            } else {
-                closed.extend(first.file.lock().take());
-            }
+/// Notes a file that was opened, and closes the one that was opened longest ago if too many are open.
+fn note_open(open: &RecentlyUsed<State>, state: &Arc<State>) {
+    if let Some(oldest) = open.note(state) {
+        let mut file = oldest.file.lock();
+        if !oldest.kept.load(Relaxed) {
+            *file = None;
         }
-        drop(files);
-        // Closing a file takes longer than another read may wait for the lock.
-        drop(closed);
     }
 }
 
@@ -152,20 +121,16 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_read_stay_open_and_the_others_open_again() {
+    fn files_that_were_opened_last_stay_open_and_the_others_open_again() {
         let directory = tempfile::tempdir().expect("a directory");
         let files = files(directory.path(), 5);
-        let open = OpenFiles {
-            limit: 2,
-            files: Mutex::default(),
-        };
-        part_of(&files[0]);
+        let open = RecentlyUsed::new(2);
         for file in &files[..4] {
-            open.opened(&file.state);
+            note_open(&open, &file.state);
         }
         assert_eq!(
             files[..4].iter().map(is_open).collect::<Vec<_>>(),
-            [true, false, false, true]
+            [false, false, true, true]
         );
         for (number, file) in files.iter().enumerate() {
             assert_eq!(part_of(file), [number as u8]);
@@ -176,14 +141,11 @@ mod tests {
     fn a_file_that_is_kept_is_read_after_its_removal() {
         let directory = tempfile::tempdir().expect("a directory");
         let files = files(directory.path(), 3);
-        let open = OpenFiles {
-            limit: 1,
-            files: Mutex::default(),
-        };
+        let open = RecentlyUsed::new(1);
         files[0].keep_open();
         for file in &files {
             std::fs::remove_file(&file.path).expect("removed");
-            open.opened(&file.state);
+            note_open(&open, &file.state);
         }
         assert_eq!(part_of(&files[0]), [0]);
         assert!(files[1].get().is_err(), "it was closed");

@@ -1,6 +1,6 @@
 //! Faults while a database is created.
 
-use crate::disk::faulty::IO_ERROR;
+use crate::disk_faults::faulty::IO_ERROR;
 use crate::disk_faults::support::{
     World, assert_names_a_path, assert_no_leftovers, assert_serves, create, exists, faults, open,
     put,

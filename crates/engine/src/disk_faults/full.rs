@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::disk::faulty::{Fault, NO_SPACE};
+use crate::disk_faults::faulty::{Fault, NO_SPACE};
 use crate::disk_faults::support::{World, assert_serves, create, put, wait};
 use crate::{Engine, Limits};
 

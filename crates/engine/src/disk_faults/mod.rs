@@ -3,6 +3,7 @@
 
 mod create;
 mod drop;
+mod faulty;
 mod full;
 mod save;
 mod support;

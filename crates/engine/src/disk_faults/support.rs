@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::disk::RealDisk;
-use crate::disk::faulty::{Fault, FaultyDisk, IO_ERROR, NO_SPACE, TOO_MANY_FILES, can_fail};
+use crate::disk_faults::faulty::{Fault, FaultyDisk, IO_ERROR, NO_SPACE, TOO_MANY_FILES, can_fail};
 use crate::error::{Done, Error};
 use crate::write::Format;
 use crate::{Committed, Embedded, Engine, Limits};

@@ -1,14 +1,18 @@
 //! The facets of one request, counted by several threads.
+//!
+//! The memory of their tallies is limited for each request and for all of them: a facet of unique texts needs about 50
+//! bytes for each record.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use hashbrown::DefaultHashBuilder;
-
 use parking_lot::Mutex;
 
 use crate::columns::{ColumnNames, Mask};
 use crate::error::Error;
-use crate::facets::memory::TallyMemory;
 use crate::facets::request::Facet;
-use crate::facets::tally::Tally;
+use crate::facets::tally::FacetTally;
 use crate::runtime::{StopCheck, Stopped};
 use crate::snapshot::Block;
 
@@ -21,7 +25,7 @@ pub(crate) struct FacetCounter {
     pub(super) memory: TallyMemory,
     /// Sets of tallies, one tally for each facet, that no thread uses now. A thread takes a set for a block, so
     /// no thread waits for another.
-    idle: Mutex<Vec<Vec<Tally>>>,
+    idle: Mutex<Vec<Vec<FacetTally>>>,
 }
 
 impl FacetCounter {
@@ -52,7 +56,7 @@ impl FacetCounter {
     }
 
     /// Runs `count` on a set of tallies that no other thread uses.
-    pub(super) fn add(&self, count: impl FnOnce(&mut Vec<Tally>)) -> Result<(), Error> {
+    pub(super) fn add(&self, count: impl FnOnce(&mut Vec<FacetTally>)) -> Result<(), Error> {
         let idle = self.idle.lock().pop();
         let mut tallies = idle.unwrap_or_else(|| self.tallies());
         let before = bytes_of(&tallies);
@@ -69,7 +73,7 @@ impl FacetCounter {
     }
 
     /// Merges `tallies` and those that no thread uses.
-    fn merge_idle(&self, tallies: Vec<Tally>) -> Vec<Tally> {
+    fn merge_idle(&self, tallies: Vec<FacetTally>) -> Vec<FacetTally> {
         let mut sets = std::mem::take(&mut *self.idle.lock());
         sets.push(tallies);
         // The others are merged into the largest set, because merging takes time for each value.
@@ -141,16 +145,19 @@ impl FacetCounter {
         Ok(out)
     }
 
-    fn tallies(&self) -> Vec<Tally> {
+    fn tallies(&self) -> Vec<FacetTally> {
         self.facets
             .iter()
-            .map(|facet| Tally::new(facet, &self.names, &self.hasher))
+            .map(|facet| FacetTally::new(facet, &self.names, &self.hasher))
             .collect()
     }
 }
 
 /// Merges sets of tallies into the first of them, if there is one.
-fn merge(sets: Vec<Vec<Tally>>, stop_check: &StopCheck<'_>) -> Result<Option<Vec<Tally>>, Stopped> {
+fn merge(
+    sets: Vec<Vec<FacetTally>>,
+    stop_check: &StopCheck<'_>,
+) -> Result<Option<Vec<FacetTally>>, Stopped> {
     let mut sets = sets.into_iter();
     let Some(mut merged) = sets.next() else {
         return Ok(None);
@@ -163,6 +170,74 @@ fn merge(sets: Vec<Vec<Tally>>, stop_check: &StopCheck<'_>) -> Result<Option<Vec
     Ok(Some(merged))
 }
 
-fn bytes_of(tallies: &[Tally]) -> usize {
-    tallies.iter().map(Tally::memory_bytes).sum()
+fn bytes_of(tallies: &[FacetTally]) -> usize {
+    tallies.iter().map(FacetTally::memory_bytes).sum()
+}
+
+/// Bytes of the tallies of one request.
+const MAX_OF_REQUEST: usize = 192 << 20;
+
+/// Bytes of the tallies of all requests of the process.
+const MAX_OF_ALL: usize = 384 << 20;
+
+static OF_ALL: AtomicUsize = AtomicUsize::new(0);
+
+/// The bytes of the tallies of a request.
+#[derive(Debug)]
+pub(super) struct TallyMemory {
+    bytes: AtomicUsize,
+    pub(super) max_bytes: usize,
+}
+
+impl Default for TallyMemory {
+    fn default() -> Self {
+        Self {
+            bytes: AtomicUsize::new(0),
+            max_bytes: MAX_OF_REQUEST,
+        }
+    }
+}
+
+impl TallyMemory {
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.load(Relaxed)
+    }
+
+    /// Notes that tallies of the request had `before` bytes, and have `after` now.
+    pub(super) fn change(&self, before: usize, after: usize) {
+        // Differences below zero wrap around, and so do the sums.
+        let difference = after.wrapping_sub(before);
+        self.bytes.fetch_add(difference, Relaxed);
+        OF_ALL.fetch_add(difference, Relaxed);
+    }
+
+    /// Whether tallies must be merged: each thread has its own, and equal values are counted in all of them.
+    pub(super) fn is_scarce(&self) -> bool {
+        self.bytes.load(Relaxed) > self.max_bytes / 2 || OF_ALL.load(Relaxed) > MAX_OF_ALL / 2
+    }
+
+    /// Checks the limits.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a request that needs more than one may have; [`Error::Busy`] when all requests together do.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if self.bytes.load(Relaxed) > self.max_bytes {
+            let detail = "the matches have too many different values to be counted at once: take fewer facets, or a filter";
+            return Err(Error::request("/facets", detail));
+        }
+        if OF_ALL.load(Relaxed) > MAX_OF_ALL {
+            return Err(Error::Busy {
+                what: "bytes of facets",
+                limit: MAX_OF_ALL,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Drop for TallyMemory {
+    fn drop(&mut self) {
+        OF_ALL.fetch_sub(self.bytes.load(Relaxed), Relaxed);
+    }
 }

@@ -2,8 +2,8 @@
 
 use crate::columns::{ColumnId, Mask};
 use crate::error::Error;
+use crate::facets::buckets::{Grain, NumberCounts};
 use crate::facets::intervals::{invalid_interval, write_intervals, write_member};
-use crate::facets::numbers::{Grain, NumberCounts};
 use crate::json::write_number;
 use crate::snapshot::Block;
 

@@ -4,18 +4,14 @@
 //! response's `facets`. The counts are exact and the same on every page.
 
 mod buckets;
-mod calendar;
 mod counter;
 mod histogram;
 mod intervals;
-mod memory;
-mod numbers;
 mod request;
 mod tally;
 #[cfg(test)]
 mod tests;
 mod texts;
-mod top_values;
 mod values;
 
 pub(crate) use counter::FacetCounter;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::facets::calendar::Calendar;
+use crate::facets::intervals::Calendar;
 use crate::filter::RequestReader;
 use crate::json::check_column;
 use crate::record::{RecordTime, ValidationCode, ValidationError, ValidationErrors};

@@ -5,9 +5,8 @@ use hashbrown::DefaultHashBuilder;
 use crate::columns::{ColumnId, ColumnNames, Mask};
 use crate::error::Error;
 use crate::facets::buckets::Buckets;
-use crate::facets::calendar::Calendar;
 use crate::facets::histogram::{Histogram, write_histogram};
-use crate::facets::intervals::{write_intervals, write_quoted_time};
+use crate::facets::intervals::{Calendar, write_intervals, write_quoted_time};
 use crate::facets::request::Facet;
 use crate::facets::values::{ValueCounts, ValuesWriter};
 use crate::json::{write_number, write_string};
@@ -17,7 +16,7 @@ use crate::snapshot::Block;
 
 /// A facet's counts over some blocks.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub(crate) struct FacetTally {
     matches: u64,
     counts: Counts,
 }
@@ -30,7 +29,7 @@ enum Counts {
     Times(RecordTime, Calendar, Buckets),
 }
 
-impl Tally {
+impl FacetTally {
     /// Tallies that are merged must share their hasher.
     pub(crate) fn new(facet: &Facet, names: &ColumnNames, hasher: &DefaultHashBuilder) -> Self {
         // No block has a column that no record ever had.

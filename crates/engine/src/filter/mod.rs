@@ -11,7 +11,6 @@ mod parse;
 mod predicate;
 mod request;
 mod split;
-mod suggest;
 #[cfg(test)]
 mod tests;
 

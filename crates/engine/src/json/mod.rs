@@ -2,8 +2,6 @@
 
 mod calendar;
 mod limits;
-mod member_names;
-mod number;
 mod reader;
 mod record_members;
 mod strings;

@@ -1,9 +1,8 @@
 //! A strict pull reader of JSON text.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
-use crate::json::member_names::Names;
-use crate::json::number;
 use crate::record::{ValidationCode, ValidationError, ValidationErrors};
 
 /// The type of a value.
@@ -128,7 +127,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn number(&mut self) -> Result<f64, ValidationError> {
         self.peek();
         let rest = &self.text[self.at..];
-        let length = number::length(rest.as_bytes())
+        let length = number_length(rest.as_bytes())
             .ok_or_else(|| malformed("expected a number", self.at))?;
         let value: f64 = rest[..length]
             .parse()
@@ -249,4 +248,61 @@ pub(super) fn malformed(what: &str, at: usize) -> ValidationError {
         ValidationCode::MalformedJson,
         format!("{what}, at byte {at}"),
     )
+}
+
+/// The length of the JSON number that `bytes` begin with; `None` when they begin with none.
+pub(super) fn number_length(bytes: &[u8]) -> Option<usize> {
+    let digits = |from: usize| {
+        bytes[from..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count()
+    };
+    let mut at = usize::from(bytes.first() == Some(&b'-'));
+    let whole = digits(at);
+    if whole == 0 || (whole > 1 && bytes[at] == b'0') {
+        return None;
+    }
+    at += whole;
+    if bytes.get(at) == Some(&b'.') {
+        let fraction = digits(at + 1);
+        if fraction == 0 {
+            return None;
+        }
+        at += 1 + fraction;
+    }
+    if let Some(b'e' | b'E') = bytes.get(at) {
+        at += 1;
+        at += usize::from(matches!(bytes.get(at), Some(b'+' | b'-')));
+        let exponent = digits(at);
+        if exponent == 0 {
+            return None;
+        }
+        at += exponent;
+    }
+    Some(at)
+}
+
+/// The names of an object that were read so far: the first ones in a list, which is faster for few names, the others
+/// in a set. The hasher of the standard library is seeded at random, so that no document can force collisions.
+#[derive(Default)]
+pub(super) struct Names<'a> {
+    list: Vec<Cow<'a, str>>,
+    set: HashSet<Cow<'a, str>>,
+}
+
+impl<'a> Names<'a> {
+    const SHORT: usize = 16;
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.list.iter().any(|known| known == name) || self.set.contains(name)
+    }
+
+    pub(super) fn add(&mut self, name: Cow<'a, str>) {
+        if self.list.len() < Self::SHORT {
+            self.list.push(name);
+        } else {
+            self.set.insert(name);
+        }
+    }
 }

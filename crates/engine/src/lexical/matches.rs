@@ -4,8 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::columns::{BLOCK_RECORDS, Mask};
-use crate::lexical::block_index::BlockIndex;
-use crate::lexical::group_matches::GroupMatches;
+use crate::lexical::group_index::{BlockIndex, GroupMatches};
 use crate::lexical::postings::each_slot;
 use crate::lexical::query::LexicalQuery;
 use crate::lexical::score::{Evidence, PLACES, SAME_WORDS, frequency};

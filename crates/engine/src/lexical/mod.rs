@@ -5,11 +5,9 @@
 //! The index of a group of blocks ([`GroupIndex`]) finds every record with a score above 0, and bounds the scores
 //! ([`BlockMatches`]).
 
-mod block_index;
 mod dictionary;
 mod edits;
 mod group_index;
-mod group_matches;
 mod matches;
 mod postings;
 mod query;
@@ -19,9 +17,7 @@ mod text_columns;
 mod weights;
 mod words;
 
-pub(crate) use block_index::{BlockIndex, BlockWords};
-pub(crate) use group_index::{GroupBuilder, GroupIndex};
-pub(crate) use group_matches::GroupMatches;
+pub(crate) use group_index::{BlockIndex, BlockWords, GroupBuilder, GroupIndex, GroupMatches};
 pub(crate) use matches::BlockMatches;
 pub(crate) use postings::GROUP_BLOCKS;
 pub(crate) use query::{LexicalQuery, MAX_WORDS, count_words};

@@ -1,7 +1,6 @@
 //! What every other module may use: stop flags, events, metrics, panics and the clock.
 
 mod events;
-mod give_way;
 mod metrics;
 mod process;
 mod recently_used;
@@ -11,13 +10,11 @@ mod turn_threads;
 
 pub(crate) use events::{DatabaseEvents, EventQueue};
 pub use events::{Event, EventCode, EventLevel, TakenEvents};
-pub(crate) use give_way::give_way;
 pub use metrics::MetricsReading;
 pub(crate) use metrics::{Metrics, WaitingWrite};
 pub(crate) use process::{max_open_files, message, now_ms};
 pub(crate) use recently_used::RecentlyUsed;
-pub(crate) use stop::CHECK_BYTES;
 pub use stop::StopFlag;
-pub(crate) use stop::{StopCheck, Stopped};
+pub(crate) use stop::{CHECK_BYTES, StopCheck, Stopped, give_way};
 pub(crate) use thread_group::ThreadGroup;
 pub(crate) use turn_threads::{TakesTurns, TurnThreads};

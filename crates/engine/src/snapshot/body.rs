@@ -14,7 +14,8 @@ use crate::snapshot::keys::Keys;
 use crate::snapshot::living_counts::LivingCounts;
 use crate::snapshot::passage_table::PassageTable;
 
-/// Identities, two of the times and the columns of the records of a block. None of these ever changes.
+/// Identities, two of the times and the columns of the records of a block. None of these ever changes, except
+/// `words` and `living_counts`, which are made when they are first needed.
 #[derive(Debug)]
 pub(crate) struct Body {
     pub(crate) file_id: FileId,

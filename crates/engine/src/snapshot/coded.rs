@@ -1,4 +1,4 @@
-//! The vectors of a block as codes.
+//! The vectors of a block as codes, and how new records are coded.
 
 use std::sync::Arc;
 
@@ -129,4 +129,24 @@ pub(crate) fn recode(
         coded.encode(exact.vector(row, &mut buffer)?);
     }
     Ok(Some(coded.finish()))
+}
+
+/// The basis that new records are coded in.
+#[derive(Clone)]
+pub(crate) struct Coding {
+    pub(crate) dimensions: usize,
+    pub(crate) basis: Arc<Basis>,
+    /// Number of records when a basis was last learned.
+    pub(crate) trained_at: usize,
+}
+
+impl Coding {
+    /// The coding of a database for which no basis was learned.
+    pub(crate) fn untrained(dimensions: usize) -> Self {
+        Self {
+            dimensions,
+            basis: Arc::new(Basis::untrained(dimensions)),
+            trained_at: 0,
+        }
+    }
 }

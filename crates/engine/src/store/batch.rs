@@ -1,4 +1,4 @@
-//! The statements that apply the writes of a commit.
+//! The writes of a commit, and the statements that apply them.
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
@@ -6,8 +6,7 @@ use crate::store::change::{Change, ChangeKind, INSERT};
 use crate::store::error::StoreError;
 use crate::store::header::{Header, INSERT_RECORD, UPDATE_RECORD};
 use crate::store::state::State;
-use crate::store::stored_record::encode_vector;
-use crate::store::write::{PutKind, Write};
+use crate::store::stored_record::{StoredRecord, encode_vector};
 
 /// The statements of one commit, prepared once.
 pub(super) struct Batch<'t> {
@@ -178,4 +177,38 @@ fn former(
 /// Returns `error` unless a statement changed exactly one row.
 pub(super) fn one(rows: usize, error: StoreError) -> Result<(), StoreError> {
     if rows == 1 { Ok(()) } else { Err(error) }
+}
+
+/// One write of a commit. Times are milliseconds since 1970 UTC.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Write<'a> {
+    /// Writes a whole record.
+    Put {
+        record: StoredRecord<'a>,
+        /// Whether it must be new or must exist.
+        kind: PutKind,
+    },
+    /// Sets *synced* of an unchanged record.
+    Touch {
+        /// Integer id.
+        id: u64,
+        /// When it was last seen.
+        synced: i64,
+    },
+    /// Deletes a record.
+    Delete {
+        /// Integer id.
+        id: u64,
+        /// When it is deleted.
+        at: i64,
+    },
+}
+
+/// Whether a put record is a new one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PutKind {
+    /// Neither its id nor its UUID is in use.
+    Created,
+    /// It exists, with this id and this UUID.
+    Changed,
 }

@@ -4,9 +4,8 @@ use rusqlite::Connection;
 
 use crate::store::error::StoreError;
 use crate::store::reader::Reader;
-use crate::store::state::{State, state_of};
+use crate::store::state::{State, Tally, state_of};
 use crate::store::stored_record::{COLUMNS, read};
-use crate::store::tally::Tally;
 
 /// Records of a step: with vectors of 384 dimensions about 1 MB.
 const STEP: usize = 512;

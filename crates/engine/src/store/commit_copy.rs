@@ -7,14 +7,12 @@ use rusqlite::{OptionalExtension, Transaction};
 use crate::record::Vectors;
 use crate::store::batch::one;
 use crate::store::change::{ChangeKind, INSERT};
-use crate::store::clock::write_clock;
 use crate::store::commit_range::{CommitRange, CopiedRecord};
 use crate::store::error::StoreError;
 use crate::store::header::{Header, INSERT_RECORD, UPDATE_RECORD};
-use crate::store::meta::write_meta;
-use crate::store::state::{STATE, State};
+use crate::store::meta::{write_clock, write_meta};
+use crate::store::state::{STATE, State, Tally};
 use crate::store::stored_record::{StoredRecord, encode_vector};
-use crate::store::tally::Tally;
 use crate::store::writer::Store;
 
 impl Store {

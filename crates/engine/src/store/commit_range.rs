@@ -5,11 +5,10 @@ use std::ops::ControlFlow;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::store::change::{Change, ChangeKind, read_changes};
-use crate::store::clock::clock_of;
 use crate::store::error::StoreError;
-use crate::store::feed_marks::{Mark, marks_of, removed_of, write_marks, write_removed};
 use crate::store::generations::Generations;
 use crate::store::header::Header;
+use crate::store::meta::{Mark, clock_of, marks_of, removed_of, write_marks, write_removed};
 use crate::store::reader::Reader;
 use crate::store::state::state_of;
 use crate::store::stored_record::{COLUMNS, StoredRecord, read};

@@ -2,8 +2,8 @@
 
 use crate::store::change::Change;
 use crate::store::error::StoreError;
-use crate::store::feed_marks::removed_of;
 use crate::store::generations::Generations;
+use crate::store::meta::removed_of;
 use crate::store::reader::Reader;
 use crate::store::state::state_of;
 
@@ -53,15 +53,7 @@ impl Reader {
         })
     }
 
-    /// Up to `limit` entries of the change feed after `position`, in order.
-    #[cfg(test)]
-    pub(crate) fn changes(&self, position: u64, limit: usize) -> Result<Vec<Change>, StoreError> {
-        Ok(self
-            .feed(position, limit, FeedData::Bytes(usize::MAX))?
-            .changes)
-    }
-
-    /// As [`Reader::changes`], with the first and last position of the feed. Returns fewer than `limit` entries when their
+    /// Up to `limit` entries of the change feed after `position`, in order. Returns fewer than `limit` entries when their
     /// data exceeds the bytes of `data`, but at least one entry where there is one.
     pub(crate) fn feed(
         &self,

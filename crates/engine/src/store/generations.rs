@@ -8,8 +8,7 @@
 use rusqlite::Connection;
 
 use crate::store::error::StoreError;
-use crate::store::feed_marks::removed_of;
-use crate::store::meta::{EPOCH, identity_of, new_identity, read_meta, write_meta};
+use crate::store::meta::{EPOCH, identity_of, new_identity, read_meta, removed_of, write_meta};
 
 /// Key of the generations in the table `meta`: each a position, 8 bytes little-endian, and 16 random bytes, in order.
 const GENERATIONS: &str = "feed_generations";

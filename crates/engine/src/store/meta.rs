@@ -1,4 +1,8 @@
 //! The table `meta`: values under text keys.
+//!
+//! Among them is the clock of the store: a commit has a later time than all commits that were acknowledged before it began,
+//! also after the clock of the machine went back, or after a restart. Only times that the store itself gives move its
+//! clock. Times that callers give may lie in any year.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -54,4 +58,71 @@ pub(super) fn write_meta(
         )?
         .execute((key, value))?;
     Ok(())
+}
+
+/// Key of the last time that the store gave to a commit: milliseconds since 1970 as 8 bytes, little-endian.
+pub(super) const CLOCK: &str = "clock";
+
+/// Milliseconds at the end of the year 9999, after which no time can be written.
+const MAX_CLOCK: i64 = 253_402_300_799_999;
+
+/// The last time that was given to a commit; `i64::MIN` where none was.
+///
+/// # Errors
+/// [`StoreError::Inconsistent`] for a value that no commit wrote.
+pub(super) fn clock_of(connection: &Connection) -> Result<i64, StoreError> {
+    let Some(stored) = read_meta(connection, CLOCK)? else {
+        return Ok(i64::MIN);
+    };
+    let clock = stored.try_into().map(i64::from_le_bytes);
+    clock
+        .ok()
+        .filter(|clock| *clock == i64::MIN || (0..MAX_CLOCK).contains(clock))
+        .ok_or_else(|| StoreError::inconsistent("its clock has no valid time"))
+}
+
+pub(super) fn write_clock(connection: &Connection, clock: i64) -> Result<(), StoreError> {
+    write_meta(connection, CLOCK, &clock.to_le_bytes())
+}
+
+/// Key of the position of the last change that is no longer kept.
+const REMOVED: &str = "feed_removed";
+
+/// Key of the marks: each a time and the position of the last change then, 8 bytes each, in order.
+const MARKS: &str = "feed_marks";
+
+/// The position of the feed's last change at some time, milliseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) at: i64,
+    pub(super) position: u64,
+}
+
+/// Position of the last change that is no longer kept, 0 while all are.
+pub(super) fn removed_of(connection: &Connection) -> Result<u64, StoreError> {
+    let stored = read_meta(connection, REMOVED)?.and_then(|bytes| bytes.try_into().ok());
+    Ok(stored.map_or(0, u64::from_le_bytes))
+}
+
+pub(super) fn write_removed(connection: &Connection, position: u64) -> Result<(), StoreError> {
+    write_meta(connection, REMOVED, &position.to_le_bytes())
+}
+
+pub(super) fn marks_of(connection: &Connection) -> Result<Vec<Mark>, StoreError> {
+    let bytes = read_meta(connection, MARKS)?.unwrap_or_default();
+    let mark = |words: &[[u8; 8]]| Mark {
+        at: i64::from_le_bytes(words[0]),
+        position: u64::from_le_bytes(words[1]),
+    };
+    let (words, _) = bytes.as_chunks::<8>();
+    Ok(words.chunks_exact(2).map(mark).collect())
+}
+
+pub(super) fn write_marks(connection: &Connection, marks: &[Mark]) -> Result<(), StoreError> {
+    let bytes: Vec<u8> = marks
+        .iter()
+        .flat_map(|mark| [mark.at.to_le_bytes(), mark.position.to_le_bytes()])
+        .flatten()
+        .collect();
+    write_meta(connection, MARKS, &bytes)
 }

@@ -1,12 +1,9 @@
 //! The store: one SQLite file per database, which holds all of its records. Everything else is rebuilt from it.
 
-mod access;
 mod acknowledged;
 mod batch;
 mod change;
 mod check;
-mod checkpoint;
-mod clock;
 mod commit_copy;
 mod commit_range;
 mod connection;
@@ -15,7 +12,6 @@ mod copy;
 mod create;
 mod error;
 mod feed;
-mod feed_marks;
 mod generations;
 mod header;
 mod idle_connections;
@@ -28,18 +24,16 @@ mod reader;
 mod reclaim;
 mod retention;
 mod schema;
-mod schema_check;
 mod stamp;
 mod state;
 mod stored_record;
-mod tally;
-mod write;
 mod writer;
 
-pub(crate) use access::Access;
+pub(crate) use batch::{PutKind, Write};
 pub(crate) use change::{Change, ChangeKind};
 pub(crate) use check::{Check, Found};
 pub(crate) use commit_range::{CommitRange, CopiedRecord};
+pub(crate) use connection::Access;
 pub(crate) use copy::{CopiedState, StoreCopy};
 pub use error::StoreError;
 pub(crate) use feed::FeedData;
@@ -51,10 +45,8 @@ pub(crate) use meta::{CREATED_AT, SETTINGS};
 pub(crate) use paths::{has_traces, store_path};
 pub(crate) use reader::Reader;
 pub(crate) use stamp::Stamp;
-pub(crate) use state::State;
+pub(crate) use state::{State, Tally};
 pub(crate) use stored_record::StoredRecord;
-pub(crate) use tally::Tally;
-pub(crate) use write::{PutKind, Write};
 pub(crate) use writer::Store;
 
 #[cfg(test)]

@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use crate::disk::Disk;
 use crate::store::acknowledged::AcknowledgedFile;
-use crate::store::clock::clock_of;
 use crate::store::connection::{keep_log_on_close, main_file_status, open_writer};
 use crate::store::continuity::{Continuity, StoreStatus, is_log_of_replaced_file};
 use crate::store::create::create;
 use crate::store::error::StoreError;
 use crate::store::generations::Generations;
-use crate::store::meta::{EPOCH, new_identity, write_meta};
+use crate::store::meta::{EPOCH, clock_of, new_identity, write_meta};
 use crate::store::paths::{log_index_path, log_path, replaced_log_path};
 use crate::store::reader::Reader;
 use crate::store::writer::Store;

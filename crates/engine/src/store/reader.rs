@@ -8,14 +8,13 @@ use parking_lot::RwLock;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::record::Vectors;
-use crate::store::access::Access;
+use crate::store::connection::Access;
 use crate::store::error::StoreError;
 use crate::store::header::Header;
 use crate::store::idle_connections::IdleConnections;
 use crate::store::meta::read_meta;
-use crate::store::state::state_of;
+use crate::store::state::{Tally, state_of};
 use crate::store::stored_record::{COLUMNS, StoredRecord, read};
-use crate::store::tally::Tally;
 
 /// The idle connections of all stores: the limit is one of the process.
 static IDLE: IdleConnections = IdleConnections::new();
@@ -192,42 +191,15 @@ impl Reader {
         })
     }
 
-    /// The data of a record, as JSON; `None` where there is no such record.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`].
-    #[cfg(test)]
-    pub(crate) fn data(&self, id: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        let mut data = None;
-        self.records(&[id], |record| data = Some(record.data.to_vec()))?;
-        Ok(data)
-    }
-
     /// The headers of the records with each of `ids`, in their order; `None` where there is no such record.
     pub(crate) fn identities(&self, ids: &[u64]) -> Result<Vec<Option<Header>>, StoreError> {
-        self.identify("id", ids.iter().map(|id| id.cast_signed()))
-    }
-
-    /// The headers of the records with each of `uuids`, in their order; `None` where there is no such record.
-    #[cfg(test)]
-    pub(crate) fn identities_by_uuid(
-        &self,
-        uuids: &[[u8; 16]],
-    ) -> Result<Vec<Option<Header>>, StoreError> {
-        self.identify("uuid", uuids.iter())
-    }
-
-    fn identify(
-        &self,
-        column: &str,
-        keys: impl Iterator<Item: rusqlite::ToSql>,
-    ) -> Result<Vec<Option<Header>>, StoreError> {
         self.read(|transaction| {
             let mut statement = transaction.prepare_cached(&format!(
-                "SELECT {} FROM records WHERE {column} = ?1",
+                "SELECT {} FROM records WHERE id = ?1",
                 Header::COLUMNS
             ))?;
-            keys.map(|key| Ok(statement.query_row([key], Header::read).optional()?))
+            let ids = ids.iter().map(|id| id.cast_signed());
+            ids.map(|id| Ok(statement.query_row([id], Header::read).optional()?))
                 .collect()
         })
     }

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use crate::store::change::forget_data;
 use crate::store::error::StoreError;
-use crate::store::feed_marks::{Mark, marks_of, removed_of, write_marks, write_removed};
+use crate::store::meta::{Mark, marks_of, removed_of, write_marks, write_removed};
 use crate::store::writer::Store;
 
 /// The number of marks in the time that changes are kept. A change is kept at most 1/32 of that time too long.
@@ -124,14 +124,14 @@ impl Store {
 }
 
 /// Changes to be removed in one transaction.
-struct Step {
+struct Chosen {
     positions: Vec<i64>,
     /// Whether there are more.
     more: bool,
 }
 
 /// The first of the changes that `which` chooses.
-fn step(connection: &Connection, which: &str, parameters: [i64; 2]) -> Result<Step, StoreError> {
+fn step(connection: &Connection, which: &str, parameters: [i64; 2]) -> Result<Chosen, StoreError> {
     let mut statement = connection.prepare_cached(&format!(
         "SELECT position, ifnull(length(data), 0) FROM changes WHERE {which} ORDER BY position LIMIT {STEP}"
     ))?;
@@ -144,5 +144,5 @@ fn step(connection: &Connection, which: &str, parameters: [i64; 2]) -> Result<St
         bytes += row.get::<_, i64>(1)?;
     }
     let more = bytes >= STEP_BYTES || positions.len() == STEP as usize;
-    Ok(Step { positions, more })
+    Ok(Chosen { positions, more })
 }

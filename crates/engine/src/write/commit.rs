@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::json::{write_integer, write_key};
-use crate::record::{RecordKey, ValidationCode, ValidationError, Vectors};
+use crate::json::{write_cells, write_integer, write_key};
+use crate::record::{RecordId, RecordKey, ValidationCode, ValidationError, Vectors};
 use crate::reply::Reply;
 use crate::runtime::give_way;
 use crate::settings::Settings;
 use crate::write::checks::check_columns;
 use crate::write::embedded::{Embedded, TextVectors, TooManyPassages};
+use crate::write::parsing::NewRecord;
 use crate::write::prepared::{LineError, Prepared, PreparedRecord, PreparedRecords, VectorSource};
 use crate::write::stage::Stage;
-use crate::write::stage_key::stage_key;
 use crate::write::stage_patch::stage_patch;
-use crate::write::staged::{Comparison, Context};
-use crate::write::staged::{Status, Upserted};
+use crate::write::staged::{Comparison, Context, Status, Upserted};
 
 /// Prepared records with the vectors of their texts.
 pub(crate) struct Commit {
@@ -214,4 +213,33 @@ fn check_given(settings: &Settings, records: &[PreparedRecord]) -> Result<Vec<Li
         problems.push(LineError { line, problem });
     }
     Ok(problems)
+}
+
+/// Gives the record `id` the key of `record`, whose content is that of the stored record.
+///
+/// The stored data and the stored vectors are kept, because the data may have its columns in another order, and then its
+/// text would need another vector.
+///
+/// # Errors
+/// As [`Stage::vectors_of`].
+pub(super) fn stage_key(
+    stage: &mut Stage,
+    context: &Context<'_>,
+    (id, record): (RecordId, &PreparedRecord),
+) -> Result<Upserted, Error> {
+    let data = stage.data_of(context, id);
+    let vectors = stage.vectors_of(context, id)?;
+    let mut json = Vec::new();
+    write_cells(&data, &mut json);
+    let new = NewRecord {
+        data,
+        key: record.new.key.clone(),
+        vector: None,
+        passages: None,
+        embedded_by: None,
+        ..record.new
+    };
+    let keyed = PreparedRecord::unchanged(new, json, stage.hash_of(id));
+    let compared = Comparison::Different(id);
+    Ok(stage.put(context, &compared, &keyed, vectors))
 }

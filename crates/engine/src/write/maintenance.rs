@@ -1,17 +1,19 @@
 //! Maintenance: what the writer does after commands to keep the database fast. It never fails a write.
+//!
+//! It also removes changes that are older than the feed keeps them, and while nothing is written gives the disk space of
+//! deleted records back to the file system.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::background::DatabaseJobs;
+use crate::runtime::{DatabaseEvents, EventCode, now_ms};
 use crate::snapshot::IndexFiles;
+use crate::store::{Store, StoreError};
 use crate::write::block_maintenance::BlockMaintenance;
-use crate::write::command::Command;
 use crate::write::committer::Committer;
-use crate::write::reclaim::Reclaim;
-use crate::write::retention::Retention;
-use crate::write::writer_queue::Next;
+use crate::write::writer_queue::{Command, Next};
 
 /// A database is idle when its writer got no command for this long.
 const IDLE_AFTER: Duration = Duration::from_secs(2);
@@ -87,5 +89,128 @@ impl Maintenance {
             .step(store, self.jobs.saved_version(), events);
         let bytes = store.file_bytes() + self.index_files.disk_bytes();
         committer.shared.disk_bytes.store(bytes, Relaxed);
+    }
+}
+
+/// Whether free pages of the store are being released.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reclaim {
+    Idle,
+    Running,
+    /// A step failed. Nothing is tried again until the database is opened again.
+    Failed,
+}
+
+impl Reclaim {
+    /// Whether a step is due while nothing is written.
+    pub(crate) fn is_due(self, store: &mut Store) -> bool {
+        self == Self::Running || self != Self::Failed && has_space(store)
+    }
+
+    /// Releases some pages, if a step is due.
+    pub(crate) fn step(&mut self, store: &mut Store, events: &DatabaseEvents) {
+        if !self.is_due(store) {
+            return;
+        }
+        *self = match release(store) {
+            Ok(true) => Self::Running,
+            Ok(false) => Self::Idle,
+            Err(error) => {
+                let text = format!("disk space of deleted records could not be freed: {error}");
+                events.emit(EventCode::JobFailed, text);
+                Self::Failed
+            }
+        };
+    }
+
+    /// Pauses until nothing is written again.
+    pub(crate) fn pause(&mut self) {
+        if *self == Self::Running {
+            *self = Self::Idle;
+        }
+    }
+}
+
+fn has_space(store: &mut Store) -> bool {
+    // A store whose files are closed is not opened for it.
+    store.is_open() && !store.is_poisoned() && store.has_space_to_reclaim().unwrap_or(false)
+}
+
+/// Releases some pages; returns whether there are more.
+fn release(store: &mut Store) -> Result<bool, StoreError> {
+    let more = store.reclaim()?;
+    if !more {
+        // Only the checkpoint shortens the file.
+        store.checkpoint()?;
+    }
+    Ok(more)
+}
+
+/// The pause until the writer looks for old changes again.
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// The longest pause while nothing is written, in case the clock is set.
+const MAX_PAUSE: Duration = Duration::from_secs(3_600);
+
+/// The pause between two steps, so that waiting writes run between them.
+const MIN_PAUSE: Duration = Duration::from_millis(10);
+
+/// How long the change feed keeps a change, and when the next step is due.
+pub(crate) struct Retention {
+    keep: Duration,
+    next: Instant,
+    /// The position of the feed after the last step, and when the next one is due if the position stays.
+    unchanged: (u64, Instant),
+}
+
+impl Retention {
+    pub(crate) fn new(keep: Duration) -> Self {
+        Self {
+            keep,
+            next: Instant::now(),
+            unchanged: (0, Instant::now()),
+        }
+    }
+
+    /// The time until the next step is due.
+    pub(crate) fn due_in(&self, store: &Store) -> Duration {
+        let (position, until) = self.unchanged;
+        let due = if position == store.last_position() {
+            until
+        } else {
+            self.next
+        };
+        due.saturating_duration_since(Instant::now())
+    }
+
+    /// Removes some old changes, if a step is due. Those after the commit `saved` stay, because replaying them needs
+    /// their deletions.
+    pub(crate) fn step(&mut self, store: &mut Store, saved: u64, events: &DatabaseEvents) {
+        if !self.due_in(store).is_zero() {
+            return;
+        }
+        let removed = if store.is_poisoned() {
+            Ok(false)
+        } else {
+            store.retain_changes(now_ms(), self.keep, saved)
+        };
+        let pause = match &removed {
+            Ok(true) => Duration::ZERO,
+            Ok(false) => PAUSE.min(self.keep / 32),
+            Err(error) => {
+                let text = format!("old changes could not be removed from the feed: {error}");
+                events.emit(EventCode::JobFailed, text);
+                PAUSE
+            }
+        };
+        let now = Instant::now();
+        self.next = now + pause.max(MIN_PAUSE);
+        // When the marks cannot be read, the next step reports it.
+        let unchanged = match removed {
+            Ok(false) => store.next_retention(now_ms(), self.keep).unwrap_or(PAUSE),
+            _ => Duration::ZERO,
+        };
+        let unchanged = now + unchanged.min(MAX_PAUSE);
+        self.unchanged = (store.last_position(), unchanged.max(self.next));
     }
 }

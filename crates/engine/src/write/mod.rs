@@ -9,7 +9,6 @@
 
 mod block_maintenance;
 mod checks;
-mod command;
 mod commit;
 mod committer;
 mod deletion;
@@ -20,21 +19,16 @@ mod maintenance;
 mod parsing;
 mod patch;
 mod prepare;
-mod prepare_patch;
 mod prepared;
-mod reclaim;
 mod replay;
-mod retention;
 mod shared;
 mod snapshot_builder;
 mod stage;
-mod stage_key;
 mod stage_patch;
 mod staged;
 mod writer;
 mod writer_queue;
 
-pub(crate) use command::{Command, Paused};
 pub use commit::Committed;
 pub(crate) use commit::{Commit, stage_commit};
 pub(crate) use deletion::{Deletion, RecordRef};
@@ -43,8 +37,9 @@ pub use embedded::Embedded;
 pub(crate) use embedded::TextVectors;
 pub(crate) use parsing::parse_data;
 pub(crate) use patch::Patch;
-pub(crate) use prepare::{Target, add_texts, find_known, parse, prepare};
-pub(crate) use prepare_patch::{add_patched_text, prepare_patch, unapplied_patch};
+pub(crate) use prepare::{
+    Target, add_patched_text, add_texts, find_known, parse, prepare, prepare_patch, unapplied_patch,
+};
 pub(crate) use prepared::VectorSource;
 pub use prepared::{Format, LineError, Prepared};
 pub(crate) use replay::replay;
@@ -53,4 +48,4 @@ pub(crate) use stage::Stage;
 pub(crate) use staged::{Context, VectorReader};
 pub use staged::{Status, Upserted};
 pub(crate) use writer::Writer;
-pub(crate) use writer_queue::{MAX_WAITING, Refused, WriterQueue, WriterThreads};
+pub(crate) use writer_queue::{Command, MAX_WAITING, Paused, Refused, WriterQueue, WriterThreads};

@@ -13,12 +13,11 @@ use crate::snapshot::IndexFiles;
 use crate::store::{Store, StoreError, Tally};
 use crate::write::Shared;
 use crate::write::block_maintenance::BlockMaintenance;
-use crate::write::command::Command;
 use crate::write::commit::Commit;
 use crate::write::committer::Committer;
 use crate::write::load::{LoadedDatabase, Loader};
 use crate::write::maintenance::Maintenance;
-use crate::write::writer_queue::{Next, RunsCommands, WriterQueue};
+use crate::write::writer_queue::{Command, Next, RunsCommands, WriterQueue};
 
 /// Commits that share one transaction, and so one sync of the disk.
 const MAX_GROUP: usize = 64;

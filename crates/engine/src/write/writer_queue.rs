@@ -1,16 +1,19 @@
-//! The queue of a writer: the commands that wait, and the writer itself between its turns.
+//! The queue of a writer: its commands that wait, and the writer itself between its turns.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::runtime::{RecentlyUsed, TakesTurns, TurnThreads, max_open_files};
-use crate::write::command::{Command, Paused};
+use crate::error::Error;
+use crate::reply::Reply;
+use crate::runtime::{RecentlyUsed, TakesTurns, TurnThreads, WaitingWrite, max_open_files};
 use crate::write::commit::Commit;
+use crate::write::deletion_matches::{Deleted, DeletionMatches};
 
 /// Commands that may wait. Another one is refused.
 pub(crate) const MAX_WAITING: usize = 1024;
@@ -292,5 +295,64 @@ impl TakesTurns for WriterQueue {
             Ok(None) | Err(_) => self.end(writer),
         }
         RUNS_WRITER.set(false);
+    }
+}
+
+/// A writer that takes no command until this is dropped.
+pub(crate) struct Paused(Option<Box<dyn FnOnce() + Send>>);
+
+impl Paused {
+    /// `resume` ends the pause.
+    pub(crate) fn until_dropped(resume: impl FnOnce() + Send + 'static) -> Self {
+        Self(Some(Box::new(resume)))
+    }
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        if let Some(resume) = self.0.take() {
+            resume();
+        }
+    }
+}
+
+/// A command in the queue of a writer.
+pub(crate) enum Command {
+    /// Write prepared records with the vectors of their texts.
+    Commit(WaitingWrite, Commit),
+    /// Delete records.
+    Delete {
+        waiting: WaitingWrite,
+        matches: DeletionMatches,
+        reply: Reply<Deleted>,
+    },
+    /// Let searches take the words of records into account.
+    MakeLexical(Reply<()>),
+    /// Send what ends the pause, and write nothing until then: the writers of the engine are brought to one moment.
+    Pause(Sender<Paused>),
+    /// Do the maintenance that is due: a background job has a result or has ended.
+    Wake,
+    /// No command came for a while. The writer gives this command to itself.
+    Idle,
+    /// Save the snapshot and end.
+    Close,
+}
+
+impl Command {
+    /// Reports `error` to the caller of a command that the queue did not accept.
+    pub(crate) fn refuse(self, error: Error) {
+        match self {
+            Self::Commit(waiting, commit) => {
+                drop(waiting);
+                commit.reply.send(Err(error));
+            }
+            Self::Delete { waiting, reply, .. } => {
+                drop(waiting);
+                reply.send(Err(error));
+            }
+            Self::MakeLexical(reply) => reply.send(Err(error)),
+            // Whoever waits for the pause learns of it when the sender is dropped.
+            Self::Pause(_) | Self::Wake | Self::Idle | Self::Close => {}
+        }
     }
 }

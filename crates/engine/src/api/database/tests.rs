@@ -266,7 +266,7 @@ fn a_load_reports_its_progress_and_ends_when_told_to() {
         let coding = Coding::untrained(2);
         let nothing = Snapshot::empty();
         let reader = &database.reader;
-        replay(&database.settings, &coding, None, nothing, reader, progress)
+        replay(&coding, None, nothing, reader, progress)
     };
     let told = RefCell::new(Vec::new());
     load(&|records| {

@@ -6,9 +6,8 @@ use std::ops::ControlFlow;
 use crate::record::RecordKey;
 use crate::store::change::{Change, ChangeKind};
 use crate::store::error::StoreError;
-use crate::store::feed_marks::removed_of;
-use crate::store::inspection::findings::Findings;
-use crate::store::inspection::inspected::{Inspection, is_damage};
+use crate::store::inspection::inspected::{Findings, Inspection, is_damage};
+use crate::store::meta::removed_of;
 use crate::store::stored_record::StoredRecord;
 
 /// The last change of each record that the feed still has.

@@ -2,16 +2,13 @@
 
 mod changes;
 mod continuation;
-mod findings;
 mod inspected;
-mod meta;
 mod repair;
 mod rows;
 mod structure;
 
 pub(crate) use changes::LastChanges;
 pub(crate) use continuation::Continuation;
-pub(crate) use findings::{Findings, Problem};
-pub(crate) use inspected::Inspection;
+pub(crate) use inspected::{Findings, Inspection, Problem};
 pub(crate) use repair::{Repaired, remove_acknowledged};
 pub(crate) use rows::Rows;

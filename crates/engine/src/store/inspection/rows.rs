@@ -6,10 +6,9 @@ use rusqlite::Statement;
 
 use crate::record::MAX_RECORD_ID;
 use crate::store::error::StoreError;
-use crate::store::inspection::findings::Findings;
-use crate::store::inspection::inspected::{Inspection, is_damage};
+use crate::store::inspection::inspected::{Findings, Inspection, is_damage};
+use crate::store::state::Tally;
 use crate::store::stored_record::{COLUMNS, StoredRecord, read};
-use crate::store::tally::Tally;
 
 /// Times of the years 0 to 9999, which have a text form.
 const TIMES: std::ops::RangeInclusive<i64> = -62_167_219_200_000..=253_402_300_799_999;

@@ -1,4 +1,4 @@
-//! The structure of the file: what SQLite itself finds in its pages and indexes.
+//! The structure of the file, which SQLite itself checks, and the table `meta`.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use crate::store::error::StoreError;
-use crate::store::inspection::findings::Findings;
-use crate::store::inspection::inspected::Inspection;
+use crate::store::inspection::inspected::{Findings, Inspection};
+use crate::store::meta::CREATED_AT;
 
 /// Messages of SQLite that are kept.
 const MAX_MESSAGES: usize = 5;
@@ -81,5 +81,45 @@ impl Inspection {
             .map(str::to_owned)
             .collect();
         Ok(messages)
+    }
+}
+
+/// Keys whose values are a sequence of entries, and the bytes of an entry.
+const SEQUENCES: [(&str, usize); 4] = [
+    ("stamps", 16),
+    ("feed_marks", 16),
+    ("feed_removed", 8),
+    ("clock", 8),
+];
+
+/// Milliseconds of a day.
+const DAY: i64 = 24 * 3600 * 1000;
+
+impl Inspection {
+    /// Checks what every store has. `now` is the time in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn meta_rows(&self, now: i64) -> Result<Findings, StoreError> {
+        let mut findings = Findings::default();
+        if self.identity.is_none() {
+            findings
+                .add("the id of the store or the epoch of its change feed is missing or damaged");
+        }
+        // The clock of another machine may be ahead.
+        let is_time = |bytes: Vec<u8>| {
+            let time = bytes.try_into().map(i64::from_le_bytes);
+            time.is_ok_and(|time| (0..now + 366 * DAY).contains(&time))
+        };
+        if self.meta(CREATED_AT)?.is_some_and(|bytes| !is_time(bytes)) {
+            findings.add("the time of its creation is damaged");
+        }
+        for (key, bytes) in SEQUENCES {
+            let value = self.meta(key)?.unwrap_or_default();
+            if value.len() % bytes != 0 {
+                findings.add(format!("\"{key}\" is damaged"));
+            }
+        }
+        Ok(findings)
     }
 }

@@ -7,9 +7,8 @@ use crate::store::{PutKind, Store, StoreError};
 
 fn commit(store: &mut Store, id: u64) -> Result<u64, StoreError> {
     let record = Record::made(id, 1, 8);
-    store
-        .commit(&[record.put(PutKind::Created)])
-        .map(|commit| commit.version)
+    store.commit(&[record.put(PutKind::Created)])?;
+    Ok(store.version())
 }
 
 #[test]

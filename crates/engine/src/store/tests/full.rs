@@ -41,13 +41,8 @@ fn a_full_disk_refuses_the_commit_and_nothing_else() {
         .commit(&[Write::Touch { id: 3, synced: 9 }])
         .expect("a commit that needs no space succeeds");
     limit(&mut store, u32::MAX - 1);
-    assert_eq!(
-        store
-            .commit(&many)
-            .expect("the disk has space again")
-            .positions,
-        21..501
-    );
+    store.commit(&many).expect("the disk has space again");
+    assert_eq!(store.last_position(), 500);
     drop(store);
     assert_eq!(
         open_store(&path)

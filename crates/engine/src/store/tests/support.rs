@@ -6,7 +6,24 @@ use std::sync::Arc;
 
 use crate::disk::{Disk, RealDisk};
 use crate::record::{Passage, Passages, content_hash};
-use crate::store::{Header, PutKind, Reader, Store, StoreError, StoredRecord, Write};
+use crate::store::{
+    Change, FeedData, Header, PutKind, Reader, Store, StoreError, StoredRecord, Write,
+};
+
+impl Reader {
+    /// The data of a record, as JSON; `None` where there is no such record.
+    pub(super) fn data(&self, id: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut data = None;
+        self.records(&[id], |record| data = Some(record.data.to_vec()))?;
+        Ok(data)
+    }
+
+    /// Up to `limit` entries of the change feed after `position`, in order, with their data.
+    pub(super) fn changes(&self, position: u64, limit: usize) -> Result<Vec<Change>, StoreError> {
+        let feed = self.feed(position, limit, FeedData::Bytes(usize::MAX))?;
+        Ok(feed.changes)
+    }
+}
 
 /// SplitMix64. A seed gives the same numbers on every platform.
 pub(super) struct Random(pub(super) u64);

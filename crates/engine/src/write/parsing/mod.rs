@@ -4,7 +4,6 @@ mod fields;
 #[cfg(test)]
 mod golden;
 mod record;
-mod typed;
 
 pub(crate) use record::parse_data;
 pub(super) use record::{GivenPassage, NewRecord, parse_batch, parse_line, parse_patch};

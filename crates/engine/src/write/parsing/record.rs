@@ -4,7 +4,7 @@ use crate::json::{Reader, Shape};
 use crate::limits::Limits;
 use crate::record::{Data, Passage, RecordKey, RecordUuid, ValidationCode, ValidationError};
 use crate::write::parsing::fields;
-use crate::write::parsing::typed::{Read, array, members, note, note_missing, unknown};
+use crate::write::parsing::fields::{Read, array, members, note, note_missing, unknown};
 
 /// A record as the caller sent it. The engine adds the identity and the times that are missing.
 #[derive(Clone, Debug, Default, PartialEq)]

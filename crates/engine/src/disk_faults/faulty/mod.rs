@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tempfile::TempDir;
 
-use crate::disk::faulty::fault::{
+use crate::disk::{Disk, OpenFile, RealDisk};
+use crate::disk_faults::faulty::fault::{
     CREATE_DIRECTORY, LIST, OPEN, OPEN_FOR_WRITING, REMOVE_DIRECTORY, SET_LENGTH, SYNC_DIRECTORY,
     WRITE, WRITE_AT,
 };
-use crate::disk::faulty::unsynced::Unsynced;
-use crate::disk::{Disk, OpenFile, RealDisk};
+use crate::disk_faults::faulty::unsynced::Unsynced;
 
 /// The real disk below a directory, with faults.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! The re-embedding store: copies the commits of a database, with the vectors of another model.
+//! Re-embedding: a second store copies the commits of a database, with the vectors of another model.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -8,11 +8,11 @@ use std::sync::Arc;
 use crate::disk::{Disk, remove_if_exists};
 use crate::error::Error;
 use crate::record::{Vectors, record_hash};
-use crate::reembedding::batch::ReembeddingBatch;
 use crate::runtime::now_ms;
-use crate::settings::{RecordText, Settings};
+use crate::settings::{RecordText, Settings, TextLine};
 use crate::store::{
-    CREATED_AT, CopiedRecord, FeedData, Header, Reader, SETTINGS, Store, StoreError, store_path,
+    CREATED_AT, CommitRange, CopiedRecord, FeedData, Header, Reader, SETTINGS, Store, StoreError,
+    store_path,
 };
 use crate::write::{Embedded, TextVectors, VectorSource, parse_data};
 
@@ -269,5 +269,38 @@ impl ReembeddingStore {
         let more = self.store.copy_commits(&batch.commits, &records)?;
         self.done = self.done.saturating_add_signed(more);
         Ok(())
+    }
+}
+
+/// The records of some commits, before their texts are embedded.
+#[derive(Debug)]
+pub struct ReembeddingBatch {
+    texts: Vec<RecordText>,
+    /// The last commit of the re-embedding store when the batch was read.
+    since: u64,
+    commits: CommitRange,
+    /// Each record with the source of its vector. For an unchanged record, the store has the vector.
+    records: Vec<(CopiedRecord, VectorSource)>,
+}
+
+impl ReembeddingBatch {
+    /// The texts to embed. A commit expects their vectors in this order.
+    #[must_use]
+    pub fn texts(&self) -> Vec<String> {
+        self.texts.iter().map(|text| text.text.clone()).collect()
+    }
+
+    /// The values of columns in a text, by its number. None for a text that there is not.
+    #[must_use]
+    pub fn lines(&self, text: usize) -> Vec<TextLine> {
+        self.texts
+            .get(text)
+            .map_or_else(Vec::new, RecordText::lines)
+    }
+
+    /// Whether the database had no later commits when the batch was read.
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        self.commits.last
     }
 }
