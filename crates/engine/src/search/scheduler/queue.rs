@@ -266,11 +266,7 @@ mod tests {
         bound_request(database, stop, "{}")
     }
 
-    fn bound_request(
-        database: &Arc<Searchable>,
-        stop: &StopFlag,
-        request: &str,
-    ) -> RunningSearch {
+    fn bound_request(database: &Arc<Searchable>, stop: &StopFlag, request: &str) -> RunningSearch {
         let mut waiting = WaitingSearch {
             database: Arc::clone(database),
             request: Search::parse(request, &Limits::default()).expect("a request"),
