@@ -67,7 +67,7 @@ impl Engine {
             disk,
             metrics: Arc::clone(&metrics),
             events: Arc::default(),
-            scheduler: Arc::new(Scheduler::start().map_err(file)?),
+            scheduler: Arc::new(Scheduler::start(&metrics).map_err(file)?),
             writers: Arc::new(WriterThreads::start().map_err(file)?),
             keep_changes: limits.keep_changes,
             approximate_from: limits.approximate_from,

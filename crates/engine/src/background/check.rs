@@ -1,7 +1,7 @@
 //! The complete check of a database that was loaded from index files.
 //!
 //! Loading only counts the records, because the first search after a start must not wait. The check reads all rows of
-//! the store, with half a core at most, and compares them with the store's checksum, with what loading read after the
+//! the store, with half a core at most and a tenth beside searches, and compares them with the store's checksum, with what loading read after the
 //! saved snapshot, and with the records in memory.
 
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use crate::runtime::{DatabaseEvents, EventCode, TakesTurns, TurnThreads, message};
+use crate::runtime::{DatabaseEvents, EventCode, Metrics, TakesTurns, TurnThreads, message};
 use crate::snapshot::{Basis, Body, Coded};
 
 /// The number of threads, on every machine. While one thread trains for seconds, the other runs the jobs and checks of the
@@ -21,6 +21,11 @@ const THREADS: usize = 2;
 /// The longest pause between two steps of a check, so that checks finish on a disk that stalls.
 const MAX_PAUSE: Duration = Duration::from_millis(100);
 
+/// The pause after a step of a check, as a multiple of the time of the step: half a core is used, and a tenth while there are
+/// searches, which the step delays.
+const PAUSE: u32 = 1;
+const PAUSE_BESIDE_SEARCHES: u32 = 9;
+
 /// The kinds of jobs. Each kind has a queue of its own, and at most one of its steps runs at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
@@ -28,8 +33,8 @@ pub(crate) enum Lane {
     Training,
     /// Everything else that keeps searches and the next start fast, in steps of seconds.
     Maintenance,
-    /// Checks of stored records, one database after the other. This lane pauses as long as each step took, so that
-    /// checks use half a core at most.
+    /// Checks of stored records, one database after the other. This lane pauses after each step, so that checks use half a
+    /// core at most, and less beside searches.
     Check,
     /// Loading a saved approximate index after a start. Builds of other databases must not delay it.
     Loading,
@@ -49,6 +54,7 @@ pub(crate) struct Scheduler {
 struct Queue {
     lane: Lane,
     threads: Arc<TurnThreads>,
+    metrics: Arc<Metrics>,
     state: Mutex<State>,
     /// Notified when a step has ended, and when the scheduler closes.
     changed: Condvar,
@@ -61,6 +67,8 @@ struct State {
     running: Option<Arc<TaskState>>,
     /// No step starts earlier.
     not_before: Option<Instant>,
+    /// Bytes that searches had scanned when the last step ended.
+    scanned: u64,
     closed: bool,
 }
 
@@ -91,11 +99,11 @@ pub(crate) struct JobHandle {
 }
 
 impl Scheduler {
-    /// Starts the first thread.
+    /// Starts the first thread. `metrics` tell whether there are searches.
     ///
     /// # Errors
     /// The operating system's error when a thread cannot be started.
-    pub(crate) fn start() -> std::io::Result<Self> {
+    pub(crate) fn start(metrics: &Arc<Metrics>) -> std::io::Result<Self> {
         let threads = Arc::new(TurnThreads::start("cosift-job", THREADS)?);
         let lanes = [
             Lane::Training,
@@ -107,6 +115,7 @@ impl Scheduler {
             Arc::new(Queue {
                 lane,
                 threads: Arc::clone(&threads),
+                metrics: Arc::clone(metrics),
                 state: Mutex::default(),
                 changed: Condvar::new(),
             })
@@ -196,7 +205,10 @@ impl TakesTurns for Queue {
         let unfinished = MutexGuard::unlocked(&mut state, || task.step(&id.stop));
         state.running = None;
         let now = Instant::now();
-        state.not_before = (self.lane == Lane::Check).then(|| now + (now - start).min(MAX_PAUSE));
+        let scanned = self.metrics.read().scanned_bytes;
+        let has_searches = std::mem::replace(&mut state.scanned, scanned) != scanned;
+        state.not_before =
+            (self.lane == Lane::Check).then(|| now + pause_after(now - start, has_searches));
         match unfinished {
             // Read under the lock: a job that is cancelled later is removed from its queue by the cancellation. A check
             // keeps files open and a log from being emptied, so it ends before the next begins.
@@ -213,6 +225,16 @@ impl TakesTurns for Queue {
         self.request_turn(&state);
         self.changed.notify_all();
     }
+}
+
+/// The pause after a step of a check that took `step`.
+fn pause_after(step: Duration, has_searches: bool) -> Duration {
+    let times = if has_searches {
+        PAUSE_BESIDE_SEARCHES
+    } else {
+        PAUSE
+    };
+    (step * times).min(MAX_PAUSE)
 }
 
 impl Task {

@@ -40,7 +40,7 @@ fn run_until_cancelled(scheduler: &Scheduler, lane: Lane) -> (JobHandle, Receive
 }
 
 fn order_of_steps(lane: Lane) -> Vec<u32> {
-    let scheduler = Scheduler::start().expect("threads");
+    let scheduler = Scheduler::start(&Arc::default()).expect("threads");
     let (order, steps): (Sender<u32>, Receiver<u32>) = channel();
     let (open, gate) = channel();
     let (gate_handle, gate_ended) = submit(&scheduler, lane, move |_| {
@@ -80,7 +80,7 @@ fn a_check_ends_before_the_next_begins() {
 
 #[test]
 fn a_training_job_delays_no_other_job() {
-    let scheduler = Scheduler::start().expect("threads");
+    let scheduler = Scheduler::start(&Arc::default()).expect("threads");
     let (training, _) = run_until_cancelled(&scheduler, Lane::Training);
     let (queued, never) = submit(&scheduler, Lane::Training, |_| FINISHED);
     for lane in [Lane::Maintenance, Lane::Check, Lane::Maintenance] {
@@ -94,7 +94,7 @@ fn a_training_job_delays_no_other_job() {
 
 #[test]
 fn maintenance_of_other_databases_delays_no_loading() {
-    let scheduler = Scheduler::start().expect("threads");
+    let scheduler = Scheduler::start(&Arc::default()).expect("threads");
     let (maintenance, _) = run_until_cancelled(&scheduler, Lane::Maintenance);
     let (queued, _) = submit(&scheduler, Lane::Maintenance, |_| FINISHED);
     let (_handle, ended) = submit(&scheduler, Lane::Loading, |_| FINISHED);
@@ -104,7 +104,7 @@ fn maintenance_of_other_databases_delays_no_loading() {
 
 #[test]
 fn a_handle_ends_its_job_and_no_other() {
-    let scheduler = Scheduler::start().expect("threads");
+    let scheduler = Scheduler::start(&Arc::default()).expect("threads");
     let (handle, ended) = run_until_cancelled(&scheduler, Lane::Maintenance);
     let (_next, next_ended) = submit(&scheduler, Lane::Maintenance, |_| FINISHED);
     drop(handle);
@@ -117,7 +117,7 @@ fn a_handle_ends_its_job_and_no_other() {
 
 #[test]
 fn a_panic_is_reported_and_the_next_job_runs() {
-    let scheduler = Scheduler::start().expect("threads");
+    let scheduler = Scheduler::start(&Arc::default()).expect("threads");
     let queue = Arc::<EventQueue>::default();
     let events = DatabaseEvents::new(&queue, "db");
     for _ in 0..3 * THREADS {
@@ -142,7 +142,7 @@ fn a_panic_is_reported_and_the_next_job_runs() {
 
 #[test]
 fn closing_cancels_what_waits_and_what_runs() {
-    let scheduler = Scheduler::start().expect("threads");
+    let scheduler = Scheduler::start(&Arc::default()).expect("threads");
     let running = run_until_cancelled(&scheduler, Lane::Maintenance);
     let waiting = submit(&scheduler, Lane::Maintenance, |_| FINISHED);
     scheduler.close();
@@ -151,4 +151,12 @@ fn closing_cancels_what_waits_and_what_runs() {
         assert!(ended.recv().is_err());
         drop(handle);
     }
+}
+
+#[test]
+fn a_check_pauses_longer_beside_searches() {
+    let step = Duration::from_millis(4);
+    assert_eq!(pause_after(step, false), step);
+    assert_eq!(pause_after(step, true), 9 * step);
+    assert_eq!(pause_after(Duration::from_secs(1), true), MAX_PAUSE);
 }
