@@ -19,7 +19,7 @@ export interface Options {
 
 const HELP = `npm run bench -- [options]
 
-Without options about seven minutes, the first time twice that: every suite at 1,000 and 100,000 records, and at the
+Without options about nine minutes, the first time twice that: every suite at 1,000 and 100,000 records, and at the
 Debian package descriptions if "npm run bench:debian" has made them, compared with the peers that are quick to build.
   --full                 the full matrix: 1,000, 100,000 and 1,000,000 records, 384 and 768 dimensions, every peer
   --suite a,b            only these suites

@@ -10,6 +10,7 @@ import { OPENING } from './opening.js';
 import { PAGES_BY_DEPTH } from './pages.js';
 import { PEERS } from './peers.js';
 import { POSTGRES } from './postgres/postgres.js';
+import { PROCESSOR } from './processor.js';
 import type { Suite } from './session.js';
 import { WRITES } from './writes.js';
 
@@ -27,5 +28,6 @@ export const SUITES: readonly Suite[] = [
   WRITES,
   EMBEDDER,
   LAYERS,
+  PROCESSOR,
   POSTGRES,
 ];

@@ -3,7 +3,7 @@ import type { Measurement } from '../report/measurement.js';
 
 /** The options of a run, and its measurements so far. */
 export interface Session {
-  /** Runs the full matrix instead of the default, which takes about seven minutes. */
+  /** Runs the full matrix instead of the default, which takes about nine minutes. */
   readonly full: boolean;
   readonly datasets: readonly DatasetKey[];
   /** Datasets of the suites that measure only cosift: all, or the largest synthetic one. */
