@@ -268,6 +268,8 @@ export interface EngineLimits {
 export interface EngineOptions {
   /** Threads that scan; none given: one per core. */
   threads?: number
+  /** Megabytes of exact vectors that searches keep in memory. */
+  vectorMegabytes: number
   /** What requests may hold at most. */
   limits: EngineLimits
 }

@@ -60,14 +60,17 @@ export function resolveConfig(
   return { config: configOf(values), settings, warnings };
 }
 
+/** Settings of scans in this process. */
+const LOCAL = new Set(['threads', 'vector_memory_megabytes']);
+
 /** Checks that the settings fit the place of the databases. */
 function checkStoreSettings(settings: ResolvedConfig['settings']): void {
   const given = settings.filter(({ origin }) => origin !== 'default');
   const hasStore = given.some(({ name }) => name === 'store');
-  const wrong = given.find(({ name }) => (hasStore ? name === 'threads' : name.startsWith('store_')));
+  const wrong = given.find(({ name }) => (hasStore ? LOCAL.has(name) : name.startsWith('store_')));
   if (wrong === undefined) return;
   const reason = hasStore
-    ? 'a store scans in its own processes; give no threads with a store'
+    ? 'a store scans in its own processes; give no threads or vector memory with a store'
     : 'there is no store; name one with --store or COSIFT_STORE';
   throw new ConfigError(`${wrong.source}: ${reason}`);
 }

@@ -1,5 +1,10 @@
 import { LIMIT_MEANINGS, LIMITS, type Limits, maxOf } from '../schema/limits.js';
-import { MAX_EMBED_WORKERS, MAX_THREADS, STORE_CONNECTIONS } from '../schema/open-options.js';
+import {
+  MAX_EMBED_WORKERS,
+  MAX_THREADS,
+  MAX_VECTOR_MEGABYTES,
+  STORE_CONNECTIONS,
+} from '../schema/open-options.js';
 import {
   addressList,
   boolean,
@@ -152,6 +157,12 @@ const DEFINITIONS = {
     help: 'threads that scan',
     defaultText: 'one per core',
     parse: integer(1, MAX_THREADS),
+  },
+  vector_memory_megabytes: {
+    help: 'memory for exact vectors that searches have read, of all databases; given back while the machine is short of memory',
+    unit: 'megabytes',
+    defaultText: 'an eighth of the memory',
+    parse: integer(0, MAX_VECTOR_MEGABYTES),
   },
   embed_workers: {
     help: 'threads that embed texts, each with a copy of the model',

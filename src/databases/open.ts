@@ -30,6 +30,8 @@ export interface DatabasesOptions {
   store?: StoreServer | undefined;
   /** Threads that scan. Default: one per core. */
   threads?: number | undefined;
+  /** Megabytes of exact vectors that searches keep in memory. Default: an eighth of the memory. */
+  vectorMemoryMegabytes?: number | undefined;
   /** Threads that embed, for each model. Default: one per core, at most four. */
   embedWorkers?: number | undefined;
   /** The maximum sizes of requests. Default: {@link LIMITS}. */
@@ -48,7 +50,7 @@ export interface DatabasesOptions {
  * that is not allowed, and for a file in place of the directory.
  */
 export async function beginDatabases(options: DatabasesOptions): Promise<DatabaseService> {
-  const { directory, store, threads, embedWorkers, limits = LIMITS, models, resume = true } = options;
+  const { directory, store, embedWorkers, limits = LIMITS, models, resume = true, ...scans } = options;
   // A program may change its working directory while the directory is open.
   const place = directory === undefined ? undefined : path.resolve(directory);
   if (place !== undefined && existsSync(place) && !isDirectory(place)) {
@@ -58,9 +60,7 @@ export async function beginDatabases(options: DatabasesOptions): Promise<Databas
   const kept = place === undefined ? {} : keptModels(place);
   const checkedModels = new Models({ ...kept, ...models }, embedWorkers);
   const opened =
-    store === undefined
-      ? LocalStore.open(place as string, limits, threads)
-      : await openPostgres(store, limits);
+    store === undefined ? LocalStore.open(place as string, limits, scans) : await openPostgres(store, limits);
   return new DatabaseService(opened, checkedModels, { limits, resume });
 }
 

@@ -28,6 +28,11 @@ import { withinLimit } from './within-limit.js';
 export interface OpenOptions {
   /** Number of scan threads. Default: one per core. Not allowed with a store. */
   threads?: number | undefined;
+  /**
+   * Megabytes of exact vectors that searches keep in memory once they have read them, of all databases. They are given back
+   * while the machine is short of memory. Default: an eighth of the memory. Not allowed with a store.
+   */
+  vectorMemoryMegabytes?: number | undefined;
   /** Number of threads that embed texts, each with a copy of the model. Default: one per core, at most four. */
   embedWorkers?: number | undefined;
   /**
@@ -66,11 +71,9 @@ export async function open(
   options: OpenOptions = {},
 ): Promise<Cosift> {
   const checked = checkPlace(place, options);
-  const { threads, embedWorkers, models, signal, onProgress } = options;
-  checkModelSources(models);
-  return new Cosift(
-    await openDatabases({ ...checked, threads, embedWorkers, models }, { signal, onProgress }),
-  );
+  const { signal, onProgress, ...settings } = options;
+  checkModelSources(settings.models);
+  return new Cosift(await openDatabases({ ...checked, ...settings }, { signal, onProgress }));
 }
 
 function checkPlace(place: string | { readonly store: string }, options: OpenOptions) {

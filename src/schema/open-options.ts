@@ -13,6 +13,7 @@ import { isStoreUrl, STORE_URL } from './service-address.js';
 
 export const MAX_THREADS = 1024;
 export const MAX_EMBED_WORKERS = 256;
+export const MAX_VECTOR_MEGABYTES = 4_194_304;
 /** Connections to a store for requests about records, unless a setting says otherwise. */
 export const STORE_CONNECTIONS = 16;
 
@@ -35,7 +36,14 @@ const OPENING = {
 
 // A client opens nothing, so these checks are in a file of their own, which is no part of it.
 const DIRECTORY = members({ directory: name }, ['directory']);
-const OPTIONS_OF_DIRECTORY = members({ threads: integer(1, MAX_THREADS), ...OPENING }, []);
+const OPTIONS_OF_DIRECTORY = members(
+  {
+    threads: integer(1, MAX_THREADS),
+    vectorMemoryMegabytes: integer(0, MAX_VECTOR_MEGABYTES),
+    ...OPENING,
+  },
+  [],
+);
 const STORE = members({ store: secret(`a ${STORE_URL}`, isStoreUrl) }, ['store']);
 const OPTIONS_OF_STORE = members(OPENING, []);
 

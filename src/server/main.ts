@@ -59,6 +59,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     directory: config.data,
     store: storeOf(config),
     threads: config.threads,
+    vectorMemoryMegabytes: config.vectorMemoryMegabytes,
     embedWorkers: config.embedWorkers,
     limits: config.limits,
     models: config.models,

@@ -16,7 +16,10 @@ test.each([
     'must be a URL such as postgres://USER@HOST/DATABASE',
   ],
   [['databases', 'list', '--store', STORE], 'the database cannot be reached'],
-  [['serve', '--port', '0', '--store', STORE, '--threads', '2'], 'give no threads with a store'],
+  [
+    ['serve', '--port', '0', '--store', STORE, '--threads', '2'],
+    'give no threads or vector memory with a store',
+  ],
   [['serve', '--port', '0', '--store-connections', '9'], '--store-connections: there is no store'],
 ])('%j fails and says why', async (args, reason) => {
   const { code, stdout, stderr } = await cosift(...args);

@@ -18,7 +18,7 @@ let target: PostgresStore;
 
 beforeAll(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'cosift-migration-'));
-  source = LocalStore.open(directory, LIMITS, 1);
+  source = LocalStore.open(directory, LIMITS, { threads: 1 });
   pglite = await PGliteDatabase.open();
   target = new PostgresStore(pglite, LIMITS);
   for (const store of [source, target]) await store.load();

@@ -22,7 +22,7 @@ const OPEN_AND_WRITE = `
   const { parentPort, workerData } = require('node:worker_threads');
   const { openEngine } = require(workerData.binding);
   (async () => {
-    const engine = openEngine(workerData.directory, { threads: 1, limits: workerData.limits });
+    const engine = openEngine(workerData.directory, { threads: 1, vectorMegabytes: 64, limits: workerData.limits });
     await engine.load();
     const settings = JSON.stringify({ model: null, fingerprint: null, dimensions: 2 });
     const made = await engine.createDatabase('db', settings);
@@ -39,7 +39,7 @@ const OPEN_AND_WRITE = `
 const openWhenFree = async (directory: string) => {
   for (;;) {
     try {
-      return LocalStore.open(directory, LIMITS, 1);
+      return LocalStore.open(directory, LIMITS, { threads: 1 });
     } catch (error) {
       if ((error as { code?: string }).code !== 'data_locked') throw error;
       await new Promise((resolve) => setImmediate(resolve));
@@ -57,7 +57,7 @@ test('a worker thread that ends without closing its engine does not keep the dir
     workerData: { binding: BINDING, directory, limits },
   });
   await once(worker, 'message');
-  expect(() => LocalStore.open(directory, LIMITS, 1)).toThrow(
+  expect(() => LocalStore.open(directory, LIMITS, { threads: 1 })).toThrow(
     expect.objectContaining({ code: 'data_locked' }),
   );
   await worker.terminate();

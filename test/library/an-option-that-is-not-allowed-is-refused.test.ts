@@ -157,10 +157,11 @@ describe('of the native module', () => {
 
   it.each([
     // Not -3: where this test fails, it must not start 4,294,967,293 threads.
-    ['/threads', { threads: 1.5, limits }],
-    ['/threads', { threads: Number.NaN, limits }],
-    ['/batchRecords', { limits: { ...limits, batchRecords: 2 ** 32 } }],
-    ['/filterDepth', { limits: { ...limits, filterDepth: -1 } }],
+    ['/threads', { threads: 1.5, vectorMegabytes: 1, limits }],
+    ['/threads', { threads: Number.NaN, vectorMegabytes: 1, limits }],
+    ['/vectorMegabytes', { vectorMegabytes: -1, limits }],
+    ['/batchRecords', { vectorMegabytes: 1, limits: { ...limits, batchRecords: 2 ** 32 } }],
+    ['/filterDepth', { vectorMegabytes: 1, limits: { ...limits, filterDepth: -1 } }],
   ])('%s of %j', (pointer, options) => {
     const place = path.join(directory, 'never');
     expect(native().openEngine(place, options)).toMatchObject({

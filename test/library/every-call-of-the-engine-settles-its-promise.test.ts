@@ -20,7 +20,7 @@ const REQUEST = { form: 'integer', threshold: 0, limit: 100, embedded_by: null }
 // The binding itself, in an environment that ends: the classes above it would close the engine.
 const OPEN = `
   const { openEngine, StopFlag } = require(binding);
-  const engine = openEngine(directory, { threads: 2, limits });
+  const engine = openEngine(directory, { threads: 2, vectorMegabytes: 64, limits });
   const request = JSON.stringify({ form: 'integer', threshold: 0, limit: 100, embedded_by: null });
   const load = async () => engine.load();
   const search = async () => engine.search('db', request, new Float64Array([1, 0]), new StopFlag());
@@ -46,7 +46,7 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 /** An engine with a database of `RECORDS` records. */
 async function filled(): Promise<LocalStore> {
   directory = await mkdtemp(path.join(tmpdir(), 'cosift-calls-'));
-  const store = LocalStore.open(directory, LIMITS, 2);
+  const store = LocalStore.open(directory, LIMITS, { threads: 2 });
   await store.load();
   await store.createDatabase('db', { model: null, fingerprint: null, dimensions: 2 });
   const records = Array.from({ length: RECORDS }, (_, i) => ({
@@ -160,7 +160,7 @@ test('a process waits for its calls, and not for an engine without calls', async
 async function openWhenFree(): Promise<LocalStore> {
   for (;;) {
     try {
-      return LocalStore.open(directory, LIMITS, 1);
+      return LocalStore.open(directory, LIMITS, { threads: 1 });
     } catch (error) {
       if ((error as { code?: string }).code !== 'data_locked') throw error;
       await new Promise((resolve) => setImmediate(resolve));

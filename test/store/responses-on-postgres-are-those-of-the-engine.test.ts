@@ -73,7 +73,7 @@ describe('responses about hostile texts (seed 17)', () => {
 
   beforeAll(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'cosift-responses-'));
-    local = LocalStore.open(directory, LIMITS, 1);
+    local = LocalStore.open(directory, LIMITS, { threads: 1 });
     pglite = await PGliteDatabase.open();
     postgres = new PostgresStore(pglite, LIMITS);
     for (const store of [local, postgres]) {

@@ -97,7 +97,7 @@ describe('searches of hostile data (seed 20261122)', { timeout: 180_000 }, () =>
 
   beforeAll(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'cosift-scores-'));
-    local = LocalStore.open(directory, LIMITS, 1);
+    local = LocalStore.open(directory, LIMITS, { threads: 1 });
     pglite = await PGliteDatabase.open();
     postgres = new PostgresStore(pglite, LIMITS);
     const records = Array.from({ length: RECORDS }, (_, at) => ({

@@ -168,6 +168,7 @@ export class Cosift implements Peer {
     this.#engine = unwrap(
       this.#native.openEngine(directory, {
         threads: this.#threads,
+        vectorMegabytes: 2_048,
         limits: {
           filterDepth: 32,
           filterRules: 1000,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use cosift_engine::{Engine, Error};
+use cosift_engine::{Engine, Error, Limits};
 use napi::bindgen_prelude::Either;
 use napi_derive::napi;
 
@@ -36,7 +36,10 @@ pub fn open_engine(
 
 fn open(directory: &str, options: EngineOptions) -> Result<Arc<Engine>, Error> {
     let threads = options.threads.map(|number| integer("threads", number));
-    let limits = options.limits.try_into()?;
+    let limits = Limits {
+        vector_bytes: integer("vectorMegabytes", options.vector_megabytes)? << 20,
+        ..options.limits.try_into()?
+    };
     Engine::open(Path::new(directory), threads.transpose()?, limits)
 }
 

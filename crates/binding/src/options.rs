@@ -10,6 +10,8 @@ use napi_derive::napi;
 pub struct EngineOptions {
     /// Threads that scan; none given: one per core.
     pub threads: Option<f64>,
+    /// Megabytes of exact vectors that searches keep in memory.
+    pub vector_megabytes: f64,
     /// What requests may hold at most.
     pub limits: EngineLimits,
 }

@@ -1,8 +1,8 @@
-//! Limits of requests and of the change feed.
+//! Limits of requests, of the change feed, and of memory.
 
 use std::time::Duration;
 
-/// Limits of requests and of the change feed, set when the engine is opened.
+/// Limits of requests, of the change feed, and of memory, set when the engine is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Limits of a filter.
@@ -19,6 +19,8 @@ pub struct Limits {
     pub passages_per_record: usize,
     /// How long the change feed keeps a change.
     pub keep_changes: Duration,
+    /// Maximal bytes of exact vectors that searches keep in memory, of all databases.
+    pub vector_bytes: usize,
     /// Records from which on a database with `approximate` keeps an index. A smaller database is scanned, because that is
     /// not slower: a scan takes 7 ns a record, and a search of the index 5 ms at 100,000 records and several times as
     /// long at millions, where it waits for memory.
@@ -35,6 +37,7 @@ impl Default for Limits {
             database_columns: 10_000,
             passages_per_record: 64,
             keep_changes: Duration::from_secs(30 * 24 * 3600),
+            vector_bytes: 1 << 30,
             approximate_from: 8_000_000,
         }
     }

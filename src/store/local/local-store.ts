@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { endOfTurn } from '../../async/end-of-turn.js';
 import { type Stoppable, throwIfStopped } from '../../async/stoppable.js';
 import { CosiftError, isCode } from '../../errors.js';
@@ -34,6 +35,13 @@ import { withStopFlag, withStopFlagIfPending, withStopFlagUntilDone } from './st
 import { TemporaryCopy } from './temporary-copy.js';
 import { unwrap } from './unwrap.js';
 
+export interface LocalOptions {
+  /** Threads that scan. Default: one per core. */
+  threads?: number | undefined;
+  /** Megabytes of exact vectors that searches keep in memory. Default: an eighth of the memory. */
+  vectorMemoryMegabytes?: number | undefined;
+}
+
 /**
  * The record store of this process: the embedded engine over a data directory.
  *
@@ -53,12 +61,17 @@ export class LocalStore implements RecordStore {
   }
 
   /**
-   * Opens a data directory and takes its lock. `threads` is the number of threads that scan; default: one per core.
+   * Opens a data directory and takes its lock.
    *
    * @throws {CosiftError} `data_locked` when another process has the directory open.
    */
-  static open(directory: string, limits: Limits, threads?: number): LocalStore {
-    const options = { threads, limits: engineLimits(limits) };
+  static open(
+    directory: string,
+    limits: Limits,
+    { threads, vectorMemoryMegabytes }: LocalOptions = {},
+  ): LocalStore {
+    const vectorMegabytes = vectorMemoryMegabytes ?? defaultVectorMegabytes();
+    const options = { threads, vectorMegabytes, limits: engineLimits(limits) };
     refuseUnfinishedRestore(directory);
     const store = new LocalStore(unwrap(native().openEngine(directory, options)), directory);
     // The lock is held now, so no other process writes these files.
@@ -251,6 +264,12 @@ export class LocalStore implements RecordStore {
   async close(): Promise<void> {
     unwrap(await this.#native.close());
   }
+}
+
+/** An eighth of the memory of the machine, or of the container if that is less. */
+function defaultVectorMegabytes(): number {
+  const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+  return Math.floor(bytes / 8 / 2 ** 20);
 }
 
 /** The state of a database in the JSON of the binding. */

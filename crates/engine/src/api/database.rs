@@ -15,7 +15,7 @@ use crate::reply::{Reply, outcome_of};
 use crate::runtime::{DatabaseEvents, EventQueue, Metrics, WaitingWrite, now_ms};
 use crate::search::Searchable;
 use crate::settings::Settings;
-use crate::snapshot::{IndexFiles, Published, PublishedCell, Snapshot};
+use crate::snapshot::{IndexFiles, Published, PublishedCell, Snapshot, VectorMemory};
 use crate::store::{CREATED_AT, Reader, SETTINGS, Store, store_path};
 use crate::write::{
     Command, MAX_WAITING, Refused, Shared, Target, Writer, WriterQueue, WriterThreads,
@@ -28,6 +28,8 @@ pub(crate) struct Dependencies {
     pub(crate) events: Arc<EventQueue>,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) writers: Arc<WriterThreads>,
+    /// Where searches keep exact vectors.
+    pub(crate) vectors: Arc<VectorMemory>,
     /// How long the change feed keeps a change.
     pub(crate) keep_changes: Duration,
     /// Records from which on an approximate index is kept.
@@ -124,7 +126,12 @@ impl Database {
             events,
         });
         let queue = WriterQueue::new(Arc::clone(&dependencies.writers));
-        let index_files = IndexFiles::new(&index_files, settings.dimensions, &store);
+        let index_files = IndexFiles::new(
+            &index_files,
+            settings.dimensions,
+            &store,
+            &dependencies.vectors,
+        );
         let mut writer = Writer::new(
             settings.clone(),
             store,

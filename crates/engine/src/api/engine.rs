@@ -19,6 +19,7 @@ use crate::limits::Limits;
 use crate::reply::{guarded, run_on_thread};
 use crate::runtime::{EventQueue, Metrics, MetricsReading, TakenEvents};
 use crate::search::{SearchScheduler, SearchStats};
+use crate::snapshot::VectorMemory;
 use crate::write::WriterThreads;
 
 /// The databases of a data directory. Holds the lock of the directory until it is closed.
@@ -69,17 +70,19 @@ impl Engine {
             events: Arc::default(),
             scheduler: Arc::new(Scheduler::start(&metrics).map_err(file)?),
             writers: Arc::new(WriterThreads::start().map_err(file)?),
+            vectors: VectorMemory::new(limits.vector_bytes),
             keep_changes: limits.keep_changes,
             approximate_from: limits.approximate_from,
         };
         let root = directory.join("databases");
+        let vectors = Arc::clone(&dependencies.vectors);
         let threads =
             threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         Ok(Arc::new(Self {
             limits,
             reembeddings: Reembeddings::new(Arc::clone(&dependencies.disk), root.clone()),
             catalog: Catalog::open(root, dependencies).map_err(file)?,
-            searches: SearchScheduler::start(threads, metrics).map_err(file)?,
+            searches: SearchScheduler::start(threads, metrics, vectors).map_err(file)?,
             threads: Threads::start().map_err(file)?,
             retries: Retries::default(),
             lock: Mutex::new(Some(lock)),

@@ -9,7 +9,7 @@ use crate::disk::{FileError, remove_if_exists};
 use crate::doctor::patient::Patient;
 use crate::error::Error;
 use crate::settings::Settings;
-use crate::snapshot::{Coding, IndexFiles, Snapshot, Unusable};
+use crate::snapshot::{Coding, IndexFiles, Snapshot, Unusable, VectorMemory};
 use crate::store::{Access, Findings, Inspection};
 use crate::write::replay;
 
@@ -54,6 +54,7 @@ pub(super) fn read_saved(
         settings.dimensions,
         owner,
         reader.clone(),
+        &VectorMemory::new(0),
     );
     let saved = match files.load() {
         Ok(saved) => saved,

@@ -14,7 +14,7 @@ use crate::reply::outcome_of;
 use crate::runtime::{Metrics, StopFlag};
 use crate::search::{Page, Search, SearchScheduler, Searchable};
 use crate::settings::Settings;
-use crate::snapshot::{IdentityIndex, Published, PublishedCell, Snapshot};
+use crate::snapshot::{IdentityIndex, Published, PublishedCell, Snapshot, VectorMemory};
 use crate::store::{Findings, Inspection, StoreError};
 use crate::write::parse_data;
 
@@ -70,7 +70,7 @@ pub(super) fn compare(
     stop: &StopFlag,
     findings: &mut Findings,
 ) -> Result<(), Error> {
-    let started = SearchScheduler::start(1, Arc::<Metrics>::default());
+    let started = SearchScheduler::start(1, Arc::<Metrics>::default(), VectorMemory::new(0));
     let scheduler = started.map_err(Error::file("thread"))?;
     let published = Published {
         snapshot: Arc::clone(snapshot),

@@ -12,7 +12,7 @@ pub(crate) use events::{DatabaseEvents, EventQueue};
 pub use events::{Event, EventCode, EventLevel, TakenEvents};
 pub use metrics::MetricsReading;
 pub(crate) use metrics::{Metrics, WaitingWrite};
-pub(crate) use process::{max_open_files, message, now_ms};
+pub(crate) use process::{available_memory, max_open_files, message, now_ms};
 pub(crate) use recently_used::RecentlyUsed;
 pub use stop::StopFlag;
 pub(crate) use stop::{CHECK_BYTES, StopCheck, Stopped, give_way};

@@ -25,6 +25,17 @@ pub(crate) fn max_open_files() -> usize {
     usize::MAX
 }
 
+/// The available memory of the machine and all of it, bytes; `None` on systems that do not say so as Linux does.
+pub(crate) fn available_memory() -> Option<(u64, u64)> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let bytes = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+        Some(kilobytes * 1024)
+    };
+    Some((bytes("MemAvailable:")?, bytes("MemTotal:")?))
+}
+
 /// The message of a caught panic.
 pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
     panic

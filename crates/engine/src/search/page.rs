@@ -29,7 +29,7 @@ impl Page {
 }
 
 /// Bytes reserved for a response at once.
-const RESERVED_BYTES: usize = 16 * 1024;
+const RESERVED_BYTES: usize = 32 * 1024;
 
 /// The start of a response.
 const RESULTS: &[u8] = b"{\"results\":[";

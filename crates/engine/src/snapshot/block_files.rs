@@ -69,6 +69,7 @@ impl IndexFiles {
             self.dimensions,
             Arc::clone(body),
             self.store.clone(),
+            &self.vectors,
         ))
     }
 

@@ -1,32 +1,28 @@
 //! The exact vectors of a block, in memory or in a file.
 
-use std::io;
-use std::sync::{Arc, OnceLock};
-
-use cosift_kernels::BLOCK_RECORDS;
+use std::sync::Arc;
 
 use crate::disk::{FileError, SharedPartsFile};
 use crate::runtime::give_way;
 use crate::snapshot::body::Body;
+use crate::snapshot::vector_memory::{KeptVectors, VectorMemory};
 use crate::store::Reader;
 
 /// The exact vectors of a block, Q30 components of unit vectors: that of each record, by slot, then those of the later
 /// rows; see [`PassageTable`](crate::snapshot::passage_table::PassageTable).
 ///
-/// A block that is still growing has its vectors in memory. A full block reads them from its file, one row a call, through
-/// the system's page cache, so they take no memory of the process. Few of these files are open at a time.
-///
-/// After a restart, all blocks have their vectors in files. A block that is not full and whose vectors take at most
-/// [`FEW_VECTOR_BYTES`] keeps them in memory once one of them was read.
+/// A block that is still growing has its vectors in memory. A full block has them in its file, and after a restart, all
+/// blocks do. Few of these files are open at a time. A vector is read by a call of the system; those that searches have read
+/// stay in memory as long as the budget of [`VectorMemory`] allows it.
 #[derive(Clone, Debug)]
 pub(crate) enum ExactVectors {
     Memory(VectorsInMemory),
     File(VectorFile),
 }
 
-/// Bytes of exact vectors that a thread scans in about 20 microseconds, and in 100 if no code excludes a record: 512
-/// vectors of 384 dimensions. To read one of them from a file takes a large part of that time.
-pub(crate) const FEW_VECTOR_BYTES: usize = 512 * 384 * 4;
+/// Bytes of exact vectors that a thread scans in about 40 microseconds, and in 200 if no code excludes a record: 1,024
+/// vectors of 384 dimensions. To wake another thread, or to read one of them from a file, takes a large part of that time.
+pub(crate) const FEW_VECTOR_BYTES: usize = 1_024 * 384 * 4;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VectorsInMemory {
@@ -43,8 +39,8 @@ pub(crate) struct VectorFile {
     body: Arc<Body>,
     /// The store has the vectors too: they are read from it when the file is damaged.
     store: Reader,
-    /// All rows, once they were read; `None` when the file is damaged.
-    few: OnceLock<Option<VectorsInMemory>>,
+    /// The rows that searches have read.
+    kept: Arc<KeptVectors>,
 }
 
 /// Buffers for reading rows, kept by the caller from row to row.
@@ -104,6 +100,7 @@ impl VectorFile {
         dimensions: usize,
         body: Arc<Body>,
         store: Reader,
+        memory: &Arc<VectorMemory>,
     ) -> Self {
         Self {
             file,
@@ -111,7 +108,7 @@ impl VectorFile {
             dimensions,
             body,
             store,
-            few: OnceLock::new(),
+            kept: KeptVectors::new(memory),
         }
     }
 
@@ -128,6 +125,14 @@ impl VectorFile {
         self.checked(buffer)
     }
 
+    /// Reads the vector of a row from the file into `buffer`.
+    fn read_vector(&self, row: usize, buffer: &mut VectorBuffer) -> Result<(), FileError> {
+        let bytes = self.read(row, &mut buffer.bytes)?;
+        buffer.vector.clear();
+        buffer.vector.extend(components(bytes));
+        Ok(())
+    }
+
     /// The vector of a row.
     fn checked<'a>(&self, row: &'a [u8]) -> Result<&'a [u8], FileError> {
         let (vector, crc) = row.split_at(row.len() - CRC_BYTES);
@@ -137,28 +142,19 @@ impl VectorFile {
         Ok(vector)
     }
 
-    /// All rows in memory, if their block is not full and they are few. Reads them the first time.
-    fn few(&self) -> Option<&VectorsInMemory> {
+    /// Keeps a vector that was read, and with it all others if they are few.
+    fn keep(&self, row: usize, vector: &[i32]) {
         let rows = self.body.rows();
-        if rows >= BLOCK_RECORDS || rows * self.dimensions * 4 > FEW_VECTOR_BYTES {
-            return None;
+        let bytes = rows * self.dimensions * 4;
+        if bytes <= FEW_VECTOR_BYTES && self.kept.make_room(bytes) {
+            // Where the file is damaged, vectors are kept one by one.
+            if let Ok(all) = self.read_all(rows) {
+                return self.kept.keep(all.rows().enumerate());
+            }
         }
-        if self.few.get().is_none() {
-            let few = match self.read_all(rows) {
-                Ok(few) => Some(few),
-                Err(FileError::Damaged { .. }) => None,
-                Err(FileError::Io { source, .. })
-                    if source.kind() == io::ErrorKind::UnexpectedEof =>
-                {
-                    None
-                }
-                // The next read tries again: there may have been too many open files.
-                Err(FileError::Io { .. } | FileError::Dropped) => return None,
-            };
-            // Another thread may have read the same rows.
-            let _ = self.few.set(few);
+        if self.kept.make_room(size_of_val(vector)) {
+            self.kept.keep(std::iter::once((row, vector)));
         }
-        self.few.get()?.as_ref()
     }
 
     fn read_all(&self, rows: usize) -> Result<VectorsInMemory, FileError> {
@@ -171,12 +167,6 @@ impl VectorFile {
             read.vectors.extend(components(self.checked(row)?));
         }
         Ok(read)
-    }
-
-    /// The bytes of the rows that are in memory; `None` as long as they are read from the file.
-    fn bytes_in_memory(&self) -> Option<usize> {
-        let few = self.few.get()?.as_ref()?;
-        Some(few.vectors.len() * 4)
     }
 
     /// The vector as the store has it; `None` when a commit after `version` wrote the record.
@@ -224,22 +214,35 @@ impl ExactVectors {
         match self {
             Self::Memory(rows) => Ok(rows.row(row)),
             Self::File(rows) => {
-                if let Some(few) = rows.few() {
-                    return Ok(few.row(row));
-                }
-                match rows.read(row, &mut buffer.bytes) {
-                    Ok(bytes) => {
-                        buffer.vector.clear();
-                        buffer.vector.extend(components(bytes));
-                    }
-                    Err(error) => {
-                        let stored = rows.read_from_store(row, version);
-                        buffer.vector = stored.ok_or_else(|| rows.lost(error))?;
-                    }
+                if let Err(error) = rows.read_vector(row, buffer) {
+                    let stored = rows.read_from_store(row, version);
+                    buffer.vector = stored.ok_or_else(|| rows.lost(error))?;
                 }
                 Ok(&buffer.vector)
             }
         }
+    }
+
+    /// Passes the exact vector of a row to `read`, as [`ExactVectors::vector`] returns it, and keeps it in memory for later
+    /// searches.
+    pub(crate) fn read_for_search<T>(
+        &self,
+        row: usize,
+        buffer: &mut VectorBuffer,
+        read: impl FnOnce(&[i32]) -> T,
+    ) -> Result<T, FileError> {
+        let Self::File(file) = self else {
+            return Ok(read(self.vector(row, buffer)?));
+        };
+        if let Some(kept) = file.kept.get(row) {
+            return Ok(read(&kept));
+        }
+        if file.read_vector(row, buffer).is_err() {
+            // The vector of the store may be newer than the row, so it is not kept.
+            return Ok(read(self.vector(row, buffer)?));
+        }
+        file.keep(row, &buffer.vector);
+        Ok(read(&buffer.vector))
     }
 
     /// Checks that the vector of a row is in memory, or in a file that is not damaged.
@@ -264,7 +267,7 @@ impl ExactVectors {
     pub(crate) fn is_in_memory(&self) -> bool {
         match self {
             Self::Memory(_) => true,
-            Self::File(rows) => rows.bytes_in_memory().is_some(),
+            Self::File(rows) => rows.kept.len() == rows.body.rows(),
         }
     }
 
@@ -280,7 +283,7 @@ impl ExactVectors {
     pub(crate) fn memory_bytes(&self) -> usize {
         match self {
             Self::Memory(rows) => rows.vectors.len() * 4,
-            Self::File(rows) => rows.bytes_in_memory().unwrap_or(0),
+            Self::File(rows) => rows.kept.len() * rows.dimensions * 4,
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::disk::{
     write_parts_file,
 };
 use crate::snapshot::file_names::{FileId, GRAPH, SNAPSHOT, index_file_path};
+use crate::snapshot::vector_memory::VectorMemory;
 use crate::store::{Reader, Store};
 
 /// The id and the kind of a file.
@@ -26,6 +27,8 @@ pub(crate) struct IndexFiles {
     owner: Owner,
     pub(super) dimensions: usize,
     pub(super) store: Reader,
+    /// Where searches keep exact vectors.
+    pub(super) vectors: Arc<VectorMemory>,
     /// Files known to be complete.
     written: Mutex<HashSet<FileName>>,
     /// Files that blocks read their vectors from.
@@ -37,13 +40,19 @@ pub(crate) struct IndexFiles {
 }
 
 impl IndexFiles {
-    pub(crate) fn new(directory: &Path, dimensions: usize, store: &Store) -> Self {
+    pub(crate) fn new(
+        directory: &Path,
+        dimensions: usize,
+        store: &Store,
+        vectors: &Arc<VectorMemory>,
+    ) -> Self {
         Self::of(
             store.disk(),
             directory,
             dimensions,
             store.id(),
             store.reader(),
+            vectors,
         )
     }
 
@@ -54,6 +63,7 @@ impl IndexFiles {
         dimensions: usize,
         owner: Owner,
         store: Reader,
+        vectors: &Arc<VectorMemory>,
     ) -> Self {
         Self {
             disk: Arc::clone(disk),
@@ -61,6 +71,7 @@ impl IndexFiles {
             owner,
             dimensions,
             store,
+            vectors: Arc::clone(vectors),
             written: Mutex::default(),
             shared: Mutex::default(),
             trusted: Mutex::new(true),

@@ -27,6 +27,7 @@ mod saved_snapshot;
 mod selection;
 mod shared_times;
 mod unusable;
+mod vector_memory;
 mod view;
 
 pub(crate) use axes::Noise;
@@ -47,4 +48,5 @@ pub(crate) use record_body::write_data_and_times;
 pub(crate) use saved_snapshot::SavedSnapshot;
 pub(crate) use selection::{EXPENSIVE_NS, Selection};
 pub(crate) use unusable::Unusable;
+pub(crate) use vector_memory::VectorMemory;
 pub(crate) use view::Snapshot;

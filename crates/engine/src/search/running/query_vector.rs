@@ -100,8 +100,8 @@ impl QueryVector {
 
     fn score_of_row(&self, block: &Block, row: usize) -> Result<Score, Error> {
         RECORD_VECTOR.with_borrow_mut(|buffer| {
-            let vector = block.exact.vector(row, buffer)?;
-            Ok(Score::of(&self.components, vector))
+            let score = |vector: &[i32]| Score::of(&self.components, vector);
+            Ok(block.exact.read_for_search(row, buffer, score)?)
         })
     }
 }

@@ -14,7 +14,7 @@ use crate::search::running::WaitingSearch;
 use crate::search::scheduler::queue::SearchStats;
 use crate::search::scheduler::worker::{Group, Slower};
 use crate::search::searchable::Searchable;
-use crate::snapshot::EXPENSIVE_NS;
+use crate::snapshot::{EXPENSIVE_NS, VectorMemory};
 
 /// Nanoseconds that the filter of a small search may take.
 const SMALL_NS: f64 = 20e3;
@@ -38,16 +38,21 @@ impl SearchScheduler {
     ///
     /// # Errors
     /// The system's error when a thread can't be started.
-    pub(crate) fn start(threads: usize, metrics: Arc<Metrics>) -> std::io::Result<Self> {
-        let expensive = Arc::new(Group::new(Arc::clone(&metrics), None));
+    pub(crate) fn start(
+        threads: usize,
+        metrics: Arc<Metrics>,
+        vectors: Arc<VectorMemory>,
+    ) -> std::io::Result<Self> {
+        let expensive = Arc::new(Group::new(Arc::clone(&metrics), Arc::clone(&vectors), None));
         let slower = |group: &Arc<Group>, max_ns| {
             let group = Arc::clone(group);
             Some(Slower { group, max_ns })
         };
-        let group = Group::new(Arc::clone(&metrics), slower(&expensive, EXPENSIVE_NS));
+        let to_expensive = slower(&expensive, EXPENSIVE_NS);
+        let group = Group::new(Arc::clone(&metrics), Arc::clone(&vectors), to_expensive);
         let group = Arc::new(group);
         Ok(Self {
-            small: Group::new(metrics, slower(&group, SMALL_NS)),
+            small: Group::new(metrics, vectors, slower(&group, SMALL_NS)),
             scratch: Mutex::default(),
             threads: start_threads(&group, threads, "cosift-scan")?,
             expensive_threads: start_threads(&expensive, threads, "cosift-heavy")?,
@@ -156,7 +161,8 @@ mod tests {
 
     #[test]
     fn no_caller_waits_for_a_writer() {
-        let searches = SearchScheduler::start(1, Arc::default()).expect("threads start");
+        let searches =
+            SearchScheduler::start(1, Arc::default(), VectorMemory::new(0)).expect("threads start");
         let database = database();
         let (replied, reply) = channel();
         let submit = || {

@@ -16,6 +16,7 @@ use crate::search::graph_search::rank_from_index;
 use crate::search::running::{RunningSearch, Scope, WaitingSearch};
 use crate::search::scheduler::queue::{Queue, SearchStats, Step};
 use crate::search::shared_scan::SharedScan;
+use crate::snapshot::VectorMemory;
 
 /// The threads that take steps from one queue.
 pub(crate) struct Group {
@@ -23,6 +24,8 @@ pub(crate) struct Group {
     /// Notified when another thread queued a step. A thread that queues one and takes the next step itself does not notify.
     work: Condvar,
     metrics: Arc<Metrics>,
+    /// The exact vectors that searches keep in memory.
+    vectors: Arc<VectorMemory>,
     /// Where searches go that take too long for this group; `None` in the group that takes all.
     slower: Option<Slower>,
 }
@@ -35,11 +38,16 @@ pub(crate) struct Slower {
 }
 
 impl Group {
-    pub(crate) fn new(metrics: Arc<Metrics>, slower: Option<Slower>) -> Self {
+    pub(crate) fn new(
+        metrics: Arc<Metrics>,
+        vectors: Arc<VectorMemory>,
+        slower: Option<Slower>,
+    ) -> Self {
         Self {
             queue: Mutex::default(),
             work: Condvar::new(),
             metrics,
+            vectors,
             slower,
         }
     }
@@ -70,6 +78,7 @@ impl Group {
     pub(crate) fn run(&self) {
         let mut scratch = Scratch::default();
         while let Some(step) = self.wait_for_step() {
+            self.vectors.give_back_if_scarce();
             self.carry_out(step, &mut scratch);
         }
     }
