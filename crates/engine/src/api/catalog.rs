@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 
 use serde_json::{Value, json};
 
@@ -25,8 +25,11 @@ pub(crate) struct Catalog {
     pub(crate) dependencies: Dependencies,
     /// Searches lock the map on the caller's thread, so it is never locked while files are read or written.
     slots: RwLock<BTreeMap<String, Slot>>,
-    /// Held while a database is created, dropped or replaced.
-    files: Mutex<()>,
+    /// Held while a database is created, dropped or replaced. Names the database that [`Catalog::open_waiting`] opens
+    /// without the lock.
+    files: Mutex<Option<String>>,
+    /// Notified when no database is being opened without the lock.
+    opened: Condvar,
     closed: AtomicBool,
 }
 
@@ -38,6 +41,7 @@ impl Catalog {
             root,
             dependencies,
             files: Mutex::default(),
+            opened: Condvar::new(),
             closed: AtomicBool::new(false),
         })
     }
@@ -55,9 +59,20 @@ impl Catalog {
         self.root.join(id)
     }
 
-    /// Locks creating, dropping and replacing databases.
-    pub(crate) fn lock_files(&self) -> MutexGuard<'_, ()> {
-        self.files.lock()
+    /// Locks creating, dropping and replacing databases, when none is being opened again.
+    pub(crate) fn lock_files(&self) -> MutexGuard<'_, Option<String>> {
+        let mut files = self.files.lock();
+        self.opened
+            .wait_while(&mut files, |opening| opening.is_some());
+        files
+    }
+
+    /// Locks creating, dropping and replacing databases, when `id` is not being opened again.
+    pub(crate) fn lock_files_of(&self, id: &str) -> MutexGuard<'_, Option<String>> {
+        let mut files = self.files.lock();
+        self.opened
+            .wait_while(&mut files, |opening| opening.as_deref() == Some(id));
+        files
     }
 
     /// A database that can be served.
@@ -143,7 +158,7 @@ impl Catalog {
         settings: &Settings,
     ) -> Result<(bool, Arc<Database>), Error> {
         // Of two concurrent calls, the second finds the database created.
-        let _files = self.lock_files();
+        let _files = self.lock_files_of(id);
         let Some(slot) = self.reserve(id) else {
             return Ok((true, self.create_reserved(id, settings)?));
         };
@@ -203,7 +218,7 @@ impl Catalog {
         id: String,
         remove_reembedding: impl FnOnce(&str) -> io::Result<()>,
     ) -> Result<(), Error> {
-        let _files = self.lock_files();
+        let _files = self.lock_files_of(&id);
         let taken = match self.slots.write().get_mut(&id) {
             Some(Slot::Loading { .. } | Slot::Reserved) => return Err(Error::NotReady { id }),
             Some(slot) => std::mem::replace(slot, Slot::Reserved),
@@ -264,23 +279,30 @@ impl Catalog {
         Ok(())
     }
 
-    /// Opens the databases that wait for it.
+    /// Opens the databases that wait for it. Others are created, dropped and replaced meanwhile.
     pub(crate) fn open_waiting(&self) {
         for id in self.ids_of(Slot::waits) {
-            // A database that is dropped meanwhile is not opened.
-            let _files = self.lock_files();
+            let mut files = self.lock_files();
+            // A database that was dropped meanwhile is not opened.
             let waits = self.slots.read().get(&id).is_some_and(Slot::waits);
             if !waits || self.is_closed() {
                 continue;
             }
+            *files = Some(id.clone());
+            drop(files);
             let events = &self.dependencies.events;
             let open = || self.open_database(&id, &self.path(&id));
             let slot = match guarded(events, "while a database was opened", open) {
-                Ok(database) => Slot::Ready(Arc::new(database)),
-                Err(error) if error.may_pass() || matches!(error, Error::Closed) => continue,
-                Err(error) => Slot::open_failed(events, &id, &error),
+                Ok(database) => Some(Slot::Ready(Arc::new(database))),
+                Err(error) if error.may_pass() || matches!(error, Error::Closed) => None,
+                Err(error) => Some(Slot::open_failed(events, &id, &error)),
             };
-            self.slots.write().insert(id, slot);
+            let mut files = self.files.lock();
+            if let Some(slot) = slot {
+                self.slots.write().insert(id, slot);
+            }
+            *files = None;
+            self.opened.notify_all();
         }
     }
 

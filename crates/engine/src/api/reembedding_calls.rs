@@ -156,7 +156,7 @@ pub(crate) fn switch(
     id: &str,
 ) -> Result<(), Error> {
     // Held to the end, so that the switch does not restore a database that is dropped meanwhile.
-    let _files = catalog.lock_files();
+    let _files = catalog.lock_files_of(id);
     let source = catalog.database(id)?;
     let mut store = reembeddings.take(id)?;
     if source.reader.version()? != store.version() {

@@ -39,3 +39,39 @@ fn a_database_is_opened_when_there_is_room_again() {
     assert_eq!(engine.progress()["databases"][0].get("problem"), None);
     engine.close();
 }
+
+#[test]
+fn others_are_created_while_a_database_is_opened_again() {
+    let world = World::new();
+    let engine = world.open();
+    create(&engine, "db").expect("created");
+    put(&engine, "db", 1..6).expect("stored");
+    engine.close();
+    let disk = Arc::clone(&world.disk) as _;
+    let engine = Engine::open_on(disk, &world.data(), Some(1), Limits::default());
+    let engine = engine.expect("it opens");
+    world.disk.set(Some(Fault::Error {
+        at: 0,
+        code: NO_SPACE,
+        lasting: true,
+    }));
+    engine.catalog.load_all().expect("loaded");
+    world.disk.set(None);
+    create(&engine, "other").expect("created");
+    let other = engine.database("other").expect("it is there");
+    let settings = other.current_settings();
+    std::thread::scope(|threads| {
+        world.disk.stall();
+        threads.spawn(|| engine.catalog.open_waiting());
+        world.disk.wait_for_stall();
+        // Finds the database of the same settings, which needs no file.
+        let created = engine.catalog.create("other", &settings).expect("found");
+        assert!(!created.0);
+        let dropped = threads.spawn(|| wait(|done| engine.drop_database("db".into(), done)));
+        world.disk.resume();
+        dropped.join().expect("no panic").expect("dropped");
+    });
+    assert_eq!(engine.catalog.ids(), ["other"]);
+    assert!(!world.data().join("databases/db").exists());
+    engine.close();
+}
