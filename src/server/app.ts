@@ -12,7 +12,7 @@ import { LIMITS, type Limits } from '../schema/index.js';
 import { databaseNotFound, guardAccess, payerOf } from './admission/access.js';
 import { type Capacity, InFlight } from './admission/in-flight.js';
 import type { Rate } from './admission/token-bucket.js';
-import { sendInChunks } from './http/chunked-response.js';
+import { sendInChunks, sendOverTurns } from './http/chunked-response.js';
 import { compressResponses } from './http/compression.js';
 import { limitConnections, startOverTurns } from './http/connections.js';
 import { AllowedOrigins } from './http/cors.js';
@@ -158,6 +158,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   logRequests(app, metrics);
   guardAccess(app, dependencies, options.rate);
   readQueryParameters(app, limits);
+  sendOverTurns(app);
   inFlight.guard(app);
   compressResponses(app);
   sendInChunks(app);

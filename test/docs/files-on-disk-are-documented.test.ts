@@ -54,7 +54,7 @@ test('every file of a data directory is on the page, and every file of the page 
 
 test('every temporary file of the page is made by the sources', () => {
   const sources = [
-    'crates/engine/src/disk/directory_swap.rs',
+    'crates/engine/src/disk/directories.rs',
     'crates/engine/src/store/paths.rs',
     'crates/engine/src/disk/parts_writer.rs',
     'src/server/files/secret-file.ts',

@@ -5,16 +5,26 @@ import { overTurns } from './turns.js';
 const CHUNK_BYTES = 65_536;
 
 /**
- * Sends larger responses in chunks, so that the progress of a slow client can be observed, and begins them one after the
- * other: it takes a millisecond to hand some megabytes to the operating system.
+ * Begins longer responses one after the other, in a turn of the event loop each: it takes a millisecond to hand some
+ * megabytes to the operating system. To be called before their bytes are counted, because those of a response that waits
+ * for its turn leave no room for others.
  */
-export function sendInChunks(app: FastifyInstance): void {
+export function sendOverTurns(app: FastifyInstance): void {
   const begin = overTurns(1);
+  app.addHook<unknown>('onSend', (_request, _reply, payload, done) => {
+    const isText = typeof payload === 'string' || payload instanceof Uint8Array;
+    if (isText && payload.length > CHUNK_BYTES) begin(() => done(null, payload));
+    else done(null, payload);
+  });
+}
+
+/** Sends longer responses in chunks, so that the progress of a slow client can be observed. */
+export function sendInChunks(app: FastifyInstance): void {
   app.addHook<unknown>('onSend', (_request, reply, payload, done) => {
     const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
     if (!(bytes instanceof Uint8Array) || bytes.length <= CHUNK_BYTES) return done(null, payload);
     reply.header('content-length', String(bytes.length));
-    return begin(() => done(null, Readable.from(chunksOf(bytes), { objectMode: false })));
+    return done(null, Readable.from(chunksOf(bytes), { objectMode: false }));
   });
 }
 
