@@ -5,6 +5,8 @@ import { refusalOf } from './small-chunks.js';
 
 /** Initial size, in bytes, of the buffer for a body whose length is not declared. */
 const MIN_SIZE = 16_384;
+/** How many bytes of a declared length are allocated before they arrive: many of them may never do. */
+const MAX_AHEAD = 4 * 1024 * 1024;
 
 /** The bytes of a body that have arrived so far. They are reserved before they are stored. */
 export class BodyBuffer {
@@ -12,6 +14,7 @@ export class BodyBuffer {
   readonly #reserve: (bytes: number) => void;
   #buffer = Buffer.alloc(0);
   #length = 0;
+  #reserved = 0;
 
   /**
    * `declared` is the length of the body if that is declared, otherwise 0. `reserve` reserves `bytes` more bytes; it throws
@@ -20,13 +23,20 @@ export class BodyBuffer {
   constructor(maxBytes: number, declared: number, reserve: (bytes: number) => void) {
     this.#maxBytes = maxBytes;
     this.#reserve = reserve;
-    if (declared > 0) this.#grow(declared);
+    if (declared > 0) this.#reserveTotal(declared);
   }
 
-  /** Reserves and allocates `size` bytes in total. */
-  #grow(size: number): void {
-    this.#reserve(size - this.#buffer.length);
-    const larger = Buffer.allocUnsafeSlow(size);
+  #reserveTotal(size: number): void {
+    this.#reserve(size - this.#reserved);
+    this.#reserved = size;
+  }
+
+  /** Makes room for `length` bytes in total. */
+  #grow(length: number): void {
+    if (length > this.#reserved) {
+      this.#reserveTotal(Math.min(this.#maxBytes, Math.max(2 * length, MIN_SIZE)));
+    }
+    const larger = Buffer.allocUnsafeSlow(Math.min(this.#reserved, Math.max(2 * length, MAX_AHEAD)));
     this.#buffer.copy(larger, 0, 0, this.#length);
     this.#buffer = larger;
   }
@@ -34,7 +44,7 @@ export class BodyBuffer {
   add(chunk: Buffer): void {
     const length = this.#length + chunk.length;
     if (length > this.#maxBytes) throw tooLarge(this.#maxBytes);
-    if (length > this.#buffer.length) this.#grow(Math.min(this.#maxBytes, Math.max(2 * length, MIN_SIZE)));
+    if (length > this.#buffer.length) this.#grow(length);
     chunk.copy(this.#buffer, this.#length);
     this.#length = length;
   }
