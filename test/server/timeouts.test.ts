@@ -57,7 +57,7 @@ test('a call that takes too long is given up, and counts as in flight until it i
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  // A real service, of which the results of some parts come late.
+  // A real service. Some of its parts return their results late.
   const late = new Proxy(local, {
     get(target, name) {
       const member = Reflect.get(target, name) as unknown;

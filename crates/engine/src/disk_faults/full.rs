@@ -6,8 +6,8 @@ use crate::disk_faults::faulty::{Fault, NO_SPACE};
 use crate::disk_faults::support::{World, assert_serves, create, put, wait};
 use crate::{Engine, Limits};
 
-#[test]
-fn a_database_is_opened_when_there_is_room_again() {
+/// An engine whose database "db" has five records, opened on a disk that is full since. No database is loaded yet.
+fn start_on_a_full_disk() -> (World, Arc<Engine>) {
     let world = World::new();
     let engine = world.open();
     create(&engine, "db").expect("created");
@@ -22,6 +22,12 @@ fn a_database_is_opened_when_there_is_room_again() {
         lasting: true,
     };
     world.disk.set(Some(full));
+    (world, engine)
+}
+
+#[test]
+fn a_database_is_opened_when_there_is_room_again() {
+    let (world, engine) = start_on_a_full_disk();
     wait(|done| engine.load(done)).expect("loaded");
     for _ in 0..2 {
         let error = engine.database("db").err().expect("it could not be opened");
@@ -42,19 +48,7 @@ fn a_database_is_opened_when_there_is_room_again() {
 
 #[test]
 fn others_are_created_while_a_database_is_opened_again() {
-    let world = World::new();
-    let engine = world.open();
-    create(&engine, "db").expect("created");
-    put(&engine, "db", 1..6).expect("stored");
-    engine.close();
-    let disk = Arc::clone(&world.disk) as _;
-    let engine = Engine::open_on(disk, &world.data(), Some(1), Limits::default());
-    let engine = engine.expect("it opens");
-    world.disk.set(Some(Fault::Error {
-        at: 0,
-        code: NO_SPACE,
-        lasting: true,
-    }));
+    let (world, engine) = start_on_a_full_disk();
     engine.catalog.load_all().expect("loaded");
     world.disk.set(None);
     create(&engine, "other").expect("created");
