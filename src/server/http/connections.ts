@@ -12,7 +12,7 @@ import { overTurns } from './turns.js';
 /** Number of connections that are accepted in successive turns from which on accepting the next ones comes first. */
 const MANY_AT_ONCE = 4;
 /** Number of connections after which requests are handled nevertheless. */
-const MAX_ACCEPTED_FIRST = 256;
+const MAX_ACCEPTED_FIRST = 1024;
 
 /** Once the server stops: how long a connection without a request stays open. */
 const IDLE_STOP_MS = 500;
