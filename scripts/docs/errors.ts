@@ -8,7 +8,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   invalid_request: 'Correct the members or options that `errors` names.',
   invalid_filter: 'Correct the rules that `errors` names.',
   invalid_cursor:
-    'Send `next_cursor` of an earlier response of the same variant and kind of request, or start again without a cursor.',
+    'Send `next_cursor` of an earlier response to a request of the same path and the same `accept`, or start again without a cursor.',
   invalid_time:
     'Use ISO 8601 with `Z` or an offset, or a date; the start must not be after the end, and an expiry must be in the future.',
   invalid_record: 'Correct the records that `errors` names. No record of the batch was stored.',

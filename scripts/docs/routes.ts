@@ -1,6 +1,6 @@
 import { ERRORS } from '../../src/errors.js';
 import { errorsOf, type Operation } from '../../src/server/operation.js';
-import { OPERATIONS } from '../../src/server/resources/index.js';
+import { OPERATIONS } from '../../src/server/variants/variants.js';
 import { code, table } from './markdown.js';
 
 /** The table of routes, and the tables of their query parameters. */

@@ -25,6 +25,7 @@ export const ORDER = {
     ['main.ts'],
     ['app.ts', 'close-on-signal.ts', 'preparation.ts', 'service-state.ts'],
     ['routes.ts', 'shared-state.ts'],
+    ['variants'],
     ['resources'],
     ['openapi', 'page'],
     ['doctor'],
@@ -33,7 +34,6 @@ export const ORDER = {
     ['admission'],
     ['keys'],
     ['operation.ts'],
-    ['variants'],
     ['http', 'files'],
   ],
 };

@@ -51,7 +51,7 @@ function requests({ url, admin }: Running, { adminKey, page }: Config): string {
     ].join('\n');
   return [
     '',
-    'Search the demo, with UUIDs and `condition` spelt out (variant A):',
+    'Search the demo:',
     '',
     request('records/search', {
       search: { text: 'tall tower with a view over a city' },
@@ -59,7 +59,7 @@ function requests({ url, admin }: Running, { adminKey, page }: Config): string {
       pagination: { limit: 3 },
     }),
     '',
-    'The same records with integer ids (variant B):',
+    'The same records with integer ids:',
     '',
     request('search', {
       search: { text: 'machine that lets people talk over a distance' },

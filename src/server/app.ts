@@ -26,9 +26,9 @@ import type { KeyStore } from './keys/key-store.js';
 import { Metrics } from './observability/metrics.js';
 import { logRequests, logResponse, TRACEPARENT } from './observability/request-log.js';
 import { decorateOperation, setOperation } from './operation.js';
-import { OPERATIONS } from './resources/index.js';
 import type { Dependencies } from './resources/resource.js';
-import { addRoutes, answerWithoutRoute, everyMethod } from './routes.js';
+import { addRoutes, answerWithoutRoute, everyMethod, RESERVED_IDS } from './routes.js';
+import { HTTP_API } from './variants/variants.js';
 import type { Webhooks } from './webhooks/webhooks.js';
 
 export interface AppOptions {
@@ -65,9 +65,6 @@ const MAX_CONNECTIONS = 10_000;
 
 /** Bytes of unsent responses that one key may have. More where two pages of the largest size need more. */
 const UNSENT_BYTES = 64 << 20;
-
-/** Path segments after `/records/` that are operations, not record ids. */
-const RESERVED = new Set(['search', 'query', 'delete']);
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
@@ -124,7 +121,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     timeouts,
     inFlight,
     metrics,
-    operations: OPERATIONS,
+    api: HTTP_API,
     page,
   };
 
@@ -148,7 +145,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     checkHost(request);
     // The router takes the last segment of these paths for a record id.
     const { rid } = request.params as { rid?: string };
-    const hasRoute = request.operation !== undefined && !RESERVED.has(rid ?? '');
+    const hasRoute = request.operation !== undefined && !RESERVED_IDS.has(rid ?? '');
     // In this hook, because the body of a request to an unknown path must not be read.
     if (hasRoute) done();
     else answerWithoutRoute(request, reply, isPreflight);

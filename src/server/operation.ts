@@ -2,19 +2,17 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../errors.js';
 import type { Action } from '../schema/index.js';
 import type { Parameters } from './http/query-parameters.js';
-import type { ServiceComponent } from './variants/schemas.js';
-import { RECORD_TYPE } from './variants/variants.js';
 
-export interface Success {
+export interface Success<Schema extends string = string> {
   status: number;
   description: string;
   /** The body is JSON of this schema unless `type` says otherwise. Without schema and type, the body is empty. */
-  schema?: ServiceComponent;
+  schema?: Schema;
   type?: string;
 }
 
 /** One method of one path: what its route enforces and what the OpenAPI document says. */
-export interface Operation {
+export interface Operation<Schema extends string = string> {
   method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   tag: 'Search' | 'Records' | 'Databases' | 'Keys' | 'Service';
@@ -31,31 +29,19 @@ export interface Operation {
   /** Responds with an entity tag, and with status 304 to a request that has it. */
   tagged?: true;
   /** The body is JSON of this schema. A `Batch` and a `RecordPatch` are parsed by the engine. */
-  body?: ServiceComponent;
+  body?: Schema;
   /** An absent body is an empty object. */
   bodyOptional?: true;
   /** The body may also be NDJSON with an instance of this schema per line. */
-  lines?: ServiceComponent;
+  lines?: Schema;
   /** The body may also have the media type `application/merge-patch+json`. */
   mergePatch?: true;
   query?: Parameters;
-  success: readonly Success[];
+  success: readonly Success<Schema>[];
   /** Errors in addition to those that {@link errorsOf} adds. */
   errors?: readonly ErrorCode[];
   /** The number of concurrent requests of each kind is limited. */
   kind?: 'searches' | 'reads' | 'writes' | 'waits' | 'exports';
-}
-
-/** The responses of an operation that shows records: with one id, and with both. */
-export function shown(
-  description: string,
-  schema: ServiceComponent,
-  withBothIds: ServiceComponent,
-): readonly Success[] {
-  return [
-    { status: 200, description, schema },
-    { status: 200, description, schema: withBothIds, type: RECORD_TYPE },
-  ];
 }
 
 /** Errors of an operation that embeds texts. */

@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CosiftError } from '../errors.js';
 import { holdingResources } from './admission/request-resources.js';
 import { sendProblem } from './http/problem-response.js';
-import { OPERATIONS } from './resources/index.js';
 import { PAGE_FILE } from './resources/page.js';
 import type { Dependencies, Served } from './resources/resource.js';
+import { OPERATIONS } from './variants/variants.js';
 
 const PATHS = new Map<string, { pattern: RegExp; methods: string[] }>();
 for (const { path, method } of Object.values(OPERATIONS)) {
@@ -13,6 +13,11 @@ for (const { path, method } of Object.values(OPERATIONS)) {
   entry.methods.push(...methodsOf(method));
   PATHS.set(path, entry);
 }
+
+/** Path segments after `/records/` that are operations, not record ids. */
+export const RESERVED_IDS: ReadonlySet<string> = new Set(
+  [...PATHS.keys()].flatMap((path) => /\/records\/(\w+)$/.exec(path)?.[1] ?? []),
+);
 
 /** The methods that the decoded `path` takes; none for an unknown path. As in the router, the template with the fewest parameters wins. */
 function allowedMethods(path: string): string[] {

@@ -7,8 +7,7 @@ import {
   type QueryRequest,
   type SearchRequest,
 } from '../../src/schema/index.js';
-import type { ServiceComponent } from '../../src/server/variants/schemas.js';
-import { checkBody, VARIANT_A, VARIANT_B, type Variant } from '../../src/server/variants/variants.js';
+import { checkServiceSchema, type ServiceComponent } from '../../src/server/variants/schemas.js';
 import type { RecordForm } from '../../src/store/record-store.js';
 
 /** How requests for records of a form are checked, and what the responses look like. */
@@ -35,9 +34,9 @@ export const FORMS: Readonly<Record<RecordForm, Form>> = {
     points: 'Points',
     times: TIMES,
   },
-  uuid: { ...checksOf(VARIANT_A), record: 'RecordA', page: 'PageA', points: 'PointsA', times: TIMES },
+  uuid: { ...checksOf('A'), record: 'RecordA', page: 'PageA', points: 'PointsA', times: TIMES },
   integer: {
-    ...checksOf(VARIANT_B),
+    ...checksOf('B'),
     record: 'RecordB',
     page: 'PageB',
     points: 'PointsB',
@@ -47,10 +46,13 @@ export const FORMS: Readonly<Record<RecordForm, Form>> = {
 
 export const RECORD_FORMS = ['uuid', 'integer', 'both'] as const;
 
-function checksOf(variant: Variant) {
+function checksOf(variant: 'A' | 'B') {
+  const checkOf = (name: 'SearchRequest' | 'QueryRequest' | 'MapRequest') => (value: unknown) =>
+    checkServiceSchema(`${name}${variant}`, value);
   return {
-    search: (request: unknown, limits?: Limits) => checkBody.search(variant, request, limits),
-    query: (request: unknown, limits?: Limits) => checkBody.query(variant, request, limits),
-    map: (request: unknown, limits?: Limits) => checkBody.map(variant, request, limits),
+    search: (request: unknown, limits?: Limits) =>
+      checkSearchRequest(request, limits, checkOf('SearchRequest')),
+    query: (request: unknown, limits?: Limits) => checkQueryRequest(request, limits, checkOf('QueryRequest')),
+    map: (request: unknown, limits?: Limits) => checkMapRequest(request, limits, checkOf('MapRequest')),
   };
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { openApiDocument } from '../../src/server/openapi/document.js';
-import { OPERATIONS } from '../../src/server/resources/index.js';
+import { HTTP_API } from '../../src/server/variants/variants.js';
 
 const run = promisify(execFile);
 const HERE = fileURLToPath(new URL('.', import.meta.url));
@@ -17,7 +17,7 @@ test('a program with the types that openapi-typescript makes by default compiles
   const directory = await mkdtemp(path.join(HERE, 'out-'));
   try {
     const document = path.join(directory, 'openapi.json');
-    await writeFile(document, JSON.stringify(openApiDocument(OPERATIONS)));
+    await writeFile(document, JSON.stringify(openApiDocument(HTTP_API)));
     await run(process.execPath, [
       path.join(moduleOf('openapi-typescript'), 'bin/cli.js'),
       document,

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { OPERATIONS } from '../../src/server/resources/index.js';
+import { OPERATIONS } from '../../src/server/variants/variants.js';
 import { inBrowser } from './browser.js';
 import { storeFacts } from './facts.js';
 

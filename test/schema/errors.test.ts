@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { ERRORS, PROBLEM_CODES } from '../../src/errors.js';
 import { openApiDocument } from '../../src/server/openapi/document.js';
 import { errorsOf } from '../../src/server/operation.js';
-import { OPERATIONS } from '../../src/server/resources/index.js';
+import { HTTP_API, OPERATIONS } from '../../src/server/variants/variants.js';
 
 const root = new URL('../../', import.meta.url);
 
@@ -15,7 +15,7 @@ test('the codes of problems are those of the engine and of the OpenAPI document'
   expect(codes).toEqual(named);
 
   // biome-ignore lint/suspicious/noExplicitAny: a document to walk through
-  const schemas = openApiDocument(OPERATIONS).components.schemas as any;
+  const schemas = openApiDocument(HTTP_API).components.schemas as any;
   expect(schemas.LineProblem.properties.code.enum).toEqual(codes);
   expect(schemas.Problem.properties.errors.items.properties.code.enum).toEqual(codes);
   expect(schemas.LineFailure.properties.code.enum).toEqual(Object.keys(ERRORS));

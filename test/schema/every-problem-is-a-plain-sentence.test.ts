@@ -2,12 +2,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { CosiftError, type Problem } from '../../src/errors.js';
 import { PATTERN_MEANINGS } from '../../src/schema/patterns.js';
-import { OPERATIONS } from '../../src/server/resources/index.js';
 import {
   checkServiceSchema,
   SERVICE_COMPONENTS,
   type ServiceComponent,
 } from '../../src/server/variants/schemas.js';
+import { OPERATIONS } from '../../src/server/variants/variants.js';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { ERRORS } from '../../src/errors.js';
 import { docsPage } from '../../src/server/openapi/docs-page.js';
 import { openApiDocument } from '../../src/server/openapi/document.js';
-import { OPERATIONS } from '../../src/server/resources/index.js';
 import { checkServiceSchema, type ServiceComponent } from '../../src/server/variants/schemas.js';
+import { HTTP_API, OPERATIONS } from '../../src/server/variants/variants.js';
 
-const document = openApiDocument(OPERATIONS);
+const document = openApiDocument(HTTP_API);
 
 test('every reference leads somewhere', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { OPERATIONS } from '../../src/server/resources/index.js';
+import { OPERATIONS } from '../../src/server/variants/variants.js';
 import { exchange } from './exchange.js';
 import { fan, Service } from './service.js';
 
@@ -92,6 +92,13 @@ test.each(PATHS)('OPTIONS %s tells its methods without a key, a wrong method is 
   const wrong = await exchange(service, 'TRACE', fill(path));
   expect([wrong.status, wrong.headers.allow]).toEqual([405, allow]);
   expect(wrong.headers['content-type']).toContain('application/problem+json');
+});
+
+test('the name of an operation on records is no id of a record', async () => {
+  for (const name of ['search', 'query', 'map', 'delete']) {
+    const { status, headers } = await exchange(service, 'GET', `/v1/databases/fan/records/${name}`);
+    expect([status, headers.allow], name).toEqual([405, 'POST, OPTIONS']);
+  }
 });
 
 test('OPTIONS of a path that does not exist is 404', async () => {

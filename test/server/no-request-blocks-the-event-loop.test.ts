@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jsonValues, LIMITS } from '../../src/schema/index.js';
-import { OPERATIONS } from '../../src/server/resources/index.js';
 import { SERVICE_COMPONENTS } from '../../src/server/variants/schemas.js';
+import { OPERATIONS } from '../../src/server/variants/variants.js';
 import { ClientThread } from './client-thread.js';
 import { longestTurn, MAX_TURN_MS } from './longest-turn.js';
 import { Service } from './service.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { OPERATIONS } from '../../src/server/resources/index.js';
+import { OPERATIONS } from '../../src/server/variants/variants.js';
 import { Raw, request } from './raw.js';
 import { fan, JSON_TYPE, LINES_TYPE, Service } from './service.js';
 

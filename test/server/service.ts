@@ -6,10 +6,10 @@ import { resolveConfig } from '../../src/config/index.js';
 import type { Data } from '../../src/schema/index.js';
 import { type Running, type StartOptions, start } from '../../src/server/main.js';
 import { openApiDocument } from '../../src/server/openapi/document.js';
-import { OPERATIONS } from '../../src/server/resources/index.js';
 import { checkServiceSchema, type ServiceComponent } from '../../src/server/variants/schemas.js';
+import { HTTP_API } from '../../src/server/variants/variants.js';
 
-const document = openApiDocument(OPERATIONS);
+const document = openApiDocument(HTTP_API);
 
 export const JSON_TYPE = { 'content-type': 'application/json' };
 export const LINES_TYPE = { 'content-type': 'application/x-ndjson' };

@@ -52,7 +52,7 @@ export function readBodies(
   const readJson = async (request: FastifyRequest, payload: Readable) => {
     checkCoding(request);
     const { operation } = request;
-    const engineMaxBytes = operation?.body && engineBytes[operation.body];
+    const engineMaxBytes = engineBytes[operation?.body ?? ''];
     const maxBytes = engineMaxBytes ?? limits.body_bytes;
     const declared = Number(request.headers['content-length'] ?? 0);
     if (declared > maxBytes) throw tooLarge(maxBytes);

@@ -1,6 +1,5 @@
 import { DATABASE_ID, LIMITS, type Limits, shortId, textId } from '../../schema/index.js';
 import type { Operation } from '../operation.js';
-import { ABOUT_VARIANTS } from '../variants/variants.js';
 import { publishedSchemas } from './published-schemas.js';
 import { reference, responsesOf } from './responses.js';
 import type { OpenApiDocument, OpenApiOperation } from './types.js';
@@ -48,9 +47,18 @@ const IF_NONE_MATCH = {
   schema: { type: 'string' },
 };
 
-/** The OpenAPI 3.1 document of operations, by their ids. */
+/** What the document describes. */
+export interface HttpApi {
+  /** The operations by their ids. */
+  operations: Readonly<Record<string, Operation>>;
+  /** The schemas that the operations name. */
+  schemas: Readonly<Record<string, object>>;
+  description: string;
+}
+
+/** The OpenAPI 3.1 document of an API. */
 export function openApiDocument(
-  operations: Readonly<Record<string, Operation>>,
+  { operations, schemas, description }: HttpApi,
   limits: Limits = LIMITS,
 ): OpenApiDocument {
   const paths: OpenApiDocument['paths'] = {};
@@ -66,7 +74,7 @@ export function openApiDocument(
       version: '1',
       description:
         'Exact semantic search over the records of databases, with filters, time ranges and cursors. ' +
-        `${ABOUT_VARIANTS} ` +
+        `${description} ` +
         'Every path that takes `GET` takes `HEAD`, and `OPTIONS` tells the methods ' +
         'of a path. Responses from 1 kB on are compressed for clients that accept `br` or `gzip`. A query parameter that ' +
         'an operation does not have is refused.',
@@ -81,7 +89,7 @@ export function openApiDocument(
     ],
     paths,
     components: {
-      schemas: publishedSchemas(limits),
+      schemas: publishedSchemas(schemas, limits),
       securitySchemes: {
         key: { type: 'apiKey', in: 'header', name: 'x-api-key' },
         bearer: {

@@ -1,10 +1,12 @@
 import type { Limits } from '../../schema/index.js';
-import { SERVICE_COMPONENTS } from '../variants/schemas.js';
 
 /** The schemas for generators of clients, with the configured limits. */
-export function publishedSchemas(limits: Limits): Record<string, object> {
+export function publishedSchemas(
+  schemas: Readonly<Record<string, object>>,
+  limits: Limits,
+): Record<string, object> {
   const published = JSON.parse(
-    JSON.stringify(SERVICE_COMPONENTS, (name, value: unknown) => {
+    JSON.stringify(schemas, (name, value: unknown) => {
       // `discriminator` only affects the error messages of the validator.
       if (name === 'discriminator') return undefined;
       if (!isChoice(value)) return value;

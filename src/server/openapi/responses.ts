@@ -45,10 +45,12 @@ function contentOf({ schema, type }: Success): Record<string, object> | undefine
   if (type === 'application/x-ndjson') {
     return { [type]: { schema: { type: 'string', description: `One \`${schema}\` per line.` } } };
   }
-  if (type !== undefined && schema === undefined) {
-    return { [type]: { schema: { type: type === 'application/json' ? 'object' : 'string' } } };
+  if (schema === undefined) {
+    return type === undefined
+      ? undefined
+      : { [type]: { schema: { type: type === 'application/json' ? 'object' : 'string' } } };
   }
-  return schema && { [type ?? 'application/json']: { schema: reference(schema) } };
+  return { [type ?? 'application/json']: { schema: reference(schema) } };
 }
 
 function headersOf({ kind, open, tagged }: Operation, status: number): object {

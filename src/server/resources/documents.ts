@@ -22,8 +22,8 @@ export const DOCUMENTS: Resource = {
     open: true,
     tagged: true,
     success: [{ status: 200, description: 'OpenAPI 3.1', type: 'application/json' }],
-    handler: ({ operations, limits }) =>
-      documentHandler(() => tagged(JSON.stringify(openApiDocument(operations, limits)), JSON_TYPE), {}),
+    handler: ({ api, limits }) =>
+      documentHandler(() => tagged(JSON.stringify(openApiDocument(api, limits)), JSON_TYPE), {}),
   },
   docs: {
     method: 'GET',
@@ -33,8 +33,8 @@ export const DOCUMENTS: Resource = {
     open: true,
     tagged: true,
     success: [{ status: 200, description: 'A page', type: 'text/html' }],
-    handler: ({ operations, limits }) =>
-      documentHandler(() => tagged(docsPage(openApiDocument(operations, limits)), HTML_TYPE), {
+    handler: ({ api, limits }) =>
+      documentHandler(() => tagged(docsPage(openApiDocument(api, limits)), HTML_TYPE), {
         'content-security-policy': DOCS_POLICY,
       }),
   },

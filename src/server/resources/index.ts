@@ -14,8 +14,8 @@ import type { Resource } from './resource.js';
 import { SEARCH } from './search.js';
 import { WEBHOOKS } from './webhooks.js';
 
-/** Every operation of the HTTP API, in the order of the OpenAPI document. */
-export const OPERATIONS: Resource = {
+/** Every operation, in the order of the OpenAPI document. */
+export const RESOURCES: Resource = {
   ...SEARCH,
   ...RECORDS,
   ...CHANGES,

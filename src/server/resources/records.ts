@@ -15,8 +15,7 @@ import { bodyChunks } from '../http/body-chunks.js';
 import { sendJson } from '../http/send-json.js';
 import { NDJSON, sendStream } from '../http/streamed-response.js';
 import type { KeyStore } from '../keys/key-store.js';
-import { MODEL_ERRORS, shown, WRITE_ERRORS } from '../operation.js';
-import { negotiateById, SHOWN_BY_ID } from '../variants/variants.js';
+import { MODEL_ERRORS, WRITE_ERRORS } from '../operation.js';
 import type { Resource } from './resource.js';
 
 export const RECORDS: Resource = {
@@ -84,17 +83,15 @@ export const RECORDS: Resource = {
     path: '/v1/databases/{id}/records/{rid}',
     tag: 'Records',
     summary: 'Read one record',
-    description: SHOWN_BY_ID,
     actions: ['records.read'],
-    success: shown('The record', 'RecordAOrB', 'Record'),
+    success: [{ status: 200, description: 'The record', schema: 'Record' }],
     errors: ['record_not_found'],
     kind: 'reads',
     handler:
       ({ databases, timeouts }) =>
-      async (request, reply) => {
+      async (request, reply, { form, type }) => {
         const rid = recordIdOf(request);
         const id = databaseOf(request);
-        const { form, type } = negotiateById(request, rid);
         const record = await withTimeout(request, timeouts.responseMs, () =>
           databases.reader.record(id, String(rid), form, scopeOf(request)),
         );
@@ -113,12 +110,12 @@ export const RECORDS: Resource = {
     actions: ['records.write'],
     body: 'RecordPatch',
     mergePatch: true,
-    success: shown('The record after the patch', 'RecordAOrB', 'Record'),
+    success: [{ status: 200, description: 'The record after the patch', schema: 'Record' }],
     errors: ['record_not_found', 'invalid_record', ...MODEL_ERRORS, ...WRITE_ERRORS],
     kind: 'writes',
     handler:
       ({ databases, keys, timeouts }) =>
-      async (request, reply) => {
+      async (request, reply, { form, type }) => {
         // The record may be outside the filter, before the patch or after it.
         refuseFiltered(request, 'patch records');
         const rid = recordIdOf(request);
@@ -126,7 +123,6 @@ export const RECORDS: Resource = {
           throw new CosiftError('invalid_request', 'the body is missing');
         const patch = request.body;
         const id = databaseOf(request);
-        const { form, type } = negotiateById(request, rid);
         const record = await withAbortAndTimeout(request, reply, timeouts.writeMs, ({ signal }) =>
           databases.writer.patchRecord(id, String(rid), form, patch, optionsOf(request, keys, signal)),
         );

@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { DatabaseService, Readiness } from '../../databases/index.js';
-import type { Limits } from '../../schema/index.js';
+import type { DatabaseService, Readiness, RecordForm } from '../../databases/index.js';
+import type { ComponentName, Limits } from '../../schema/index.js';
 import type { InFlight } from '../admission/in-flight.js';
 import type { Timeouts } from '../http/timeouts.js';
 import type { KeyStore } from '../keys/key-store.js';
 import type { Metrics } from '../observability/metrics.js';
+import type { HttpApi } from '../openapi/document.js';
 import type { Operation } from '../operation.js';
 import type { Webhooks } from '../webhooks/webhooks.js';
 
@@ -18,18 +19,35 @@ export interface Dependencies {
   timeouts: Timeouts;
   inFlight: InFlight;
   metrics: Metrics;
-  /** The operations of the API, which its documents describe. */
-  operations: Readonly<Record<string, Operation>>;
+  /** What the documents of the service describe. */
+  api: HttpApi;
   /** Whether the page is served. */
   page: boolean;
 }
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
-/** An operation with its handler. */
-export interface Served extends Operation {
+/** How the caller of an operation writes and sees records. */
+export interface Representation {
+  /** The ids and the names of times in the response. */
+  form: RecordForm;
+  /** The media type of the response. */
+  type: string;
+  /** Checks the body by its schema. */
+  check(body: unknown): void;
+}
+
+/** An operation as a service has it. */
+export interface Served<Schema extends string = string> extends Operation<Schema> {
   /** Returns the handler for one server. */
   handler(dependencies: Dependencies): Handler;
 }
 
-export type Resource = Readonly<Record<string, Served>>;
+/** An operation with its handler, for any representation of records. */
+export interface Declared extends Operation<ComponentName> {
+  handler(
+    dependencies: Dependencies,
+  ): (request: FastifyRequest, reply: FastifyReply, records: Representation) => Promise<unknown>;
+}
+
+export type Resource = Readonly<Record<string, Declared>>;
