@@ -22,15 +22,15 @@ export interface CheckedRequest<T> {
 }
 
 /**
- * Copies a request, and checks that JSON can represent its values. Everything else is left to the check of the schema.
+ * Copies a request, which is `whole` of the caller, and checks that JSON can represent its values. Everything else is left to the check of the schema.
  *
  * @throws {CosiftError} `invalid_json` for half of a surrogate pair; for other values `invalid_filter` if all are in the
  * filter, otherwise `invalid_request`.
  */
-export function checkedRequest<T>(request: T, codeOf = codeByPlace): CheckedRequest<T> {
+export function checkedRequest<T>(request: T, whole: string, codeOf = codeByPlace): CheckedRequest<T> {
   const copy = new CheckedCopy();
   const value = copy.of(request, undefined, '') as T;
-  copy.throwIfWrong(codeOf);
+  copy.throwIfWrong(whole, codeOf);
   return { request: value, bytes: copy.bytes };
 }
 
@@ -66,18 +66,17 @@ export class CheckedCopy {
   }
 
   /**
-   * @throws {CosiftError} with a pointer to each value that is wrong: `invalid_json` if the first has half of a surrogate
+   * @throws {CosiftError} with a pointer to each value of `whole` that is wrong: `invalid_json` if the first has half of a surrogate
    * pair, otherwise the code that `codeOf` returns.
    */
-  throwIfWrong(codeOf: (problems: readonly Problem[]) => ErrorCode): void {
+  throwIfWrong(whole: string, codeOf: (problems: readonly Problem[]) => ErrorCode): void {
     const [first, ...others] = this.#problems;
     if (first === undefined) return;
     const { pointer, code, detail } = first;
-    const where = pointer === '' ? 'the body ' : `${pointer}: `;
     const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
     throw new CosiftError(
       code === 'lone_surrogate' ? 'invalid_json' : codeOf(this.#problems),
-      where + detail + more,
+      `${pointer || whole}: ${detail}${more}`,
       { problems: this.#problems },
     );
   }

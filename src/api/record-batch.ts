@@ -76,7 +76,7 @@ export class RecordBatch {
    * @throws {CosiftError} `invalid_record` or `invalid_json` with a pointer to each value that JSON cannot represent.
    */
   encoded(): EncodedRecords {
-    this.#copy.throwIfWrong(() => 'invalid_record');
+    this.#copy.throwIfWrong('the records', () => 'invalid_record');
     const [first] = this.#records;
     const isApart = this.#records.every(({ dimensions }) => dimensions === first?.dimensions);
     return isApart && first?.dimensions

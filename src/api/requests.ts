@@ -151,7 +151,7 @@ function callOf<Request>(
   signal?.throwIfAborted();
   const named = (error: unknown) => withArguments(error, names);
   try {
-    const checked = checkedRequest(request, codeOf);
+    const checked = checkedRequest(request, names.whole, codeOf);
     return {
       checked,
       signal,
@@ -183,7 +183,7 @@ function refused(
   return new CosiftError(code, `${argument}: ${detail}`, { problems });
 }
 
-const BODY = /^the body /;
+const BODY = /^the body (is larger than )?/;
 const TIME_RANGE = '"time_range"';
 
 /** Returns the error with the names of arguments in place of the members of the request. */
@@ -200,12 +200,12 @@ function withArguments(error: unknown, { whole, members = [] }: Names): unknown 
   const detail =
     members.length > 0 && first?.pointer && error.detail.startsWith(prefix)
       ? `${optionOf(argumentOf(first.pointer))}: ${error.detail.slice(prefix.length)}`
-      : error.detail.replace(BODY, `${whole}: `);
+      : error.detail.replace(BODY, (_, size) => `${whole}: ${size === undefined ? '' : 'more than '}`);
   return new CosiftError(error.code, named(detail), {
     problems: error.problems.map(({ pointer, code, detail }) => {
       return { pointer: argumentOf(pointer), code, detail: named(detail) };
     }),
     fields: error.fields,
-    cause: error,
+    cause: error.cause,
   });
 }

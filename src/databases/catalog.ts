@@ -57,6 +57,14 @@ export class DatabaseCatalog {
     return { created, database: this.#describe(database) };
   }
 
+  /** @throws {CosiftError} `database_not_found`, `not_ready` */
+  async check(id: string): Promise<void> {
+    const { store, calls } = this.#dependencies;
+    using _call = calls.begin();
+    // The cheapest call that fails for a database that does not exist.
+    await store.nextId(id);
+  }
+
   async describe(id: string, options?: DescribeOptions): Promise<DatabaseDescription> {
     const { store } = this.#dependencies;
     return this.#describe(await this.#inTurn(id, options, () => store.describeDatabase(id)));

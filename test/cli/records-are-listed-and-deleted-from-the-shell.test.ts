@@ -158,6 +158,14 @@ test(
 
     const deleted = await cosift('delete', 'many', '--where', 'number <= 200', '--yes', ...target);
     expect(deleted).toMatchObject({ code: 0, stdout: 'deleted 200 records\n' });
+    const old = await cosift('delete', 'many', '--until', '2001-01-01', '--yes', ...target);
+    expect([old.code, old.stdout]).toEqual([0, 'deleted 0 records\n']);
+    const both = await cosift('delete', 'many', '--id', '201', '--since', '2001-01-01', ...target);
+    expect([both.code, both.stderr]).toEqual([1, expect.stringContaining('--since')]);
+    const until = ['--where', 'number <= 200', '--since', 'x'];
+    expect((await cosift('delete', 'many', ...until, '--yes', ...target)).stderr).toContain(
+      '--since: must be an ISO 8601',
+    );
     const byId = await cosift('delete', 'many', '--id', '201', '--id', '7', '--id', '202', ...target);
     expect(byId).toMatchObject({
       code: 0,

@@ -432,6 +432,12 @@ describe('an error names the arguments of the caller', () => {
   });
 });
 
+test('an argument that is too large is named', async () => {
+  const found = await both((database) => database.patch(9, { a: 'x'.repeat(1 << 21) }));
+  const refused = { code: 'too_large', detail: 'the changes: more than 1048576 bytes' };
+  expect(found).toMatchObject({ library: refused, client: refused });
+});
+
 test('a filter that is too long for the address of an export is named', async () => {
   const rule = { column: 'name', operator: 'equals', value: 'x'.repeat(1_000) } as const;
   const { library, client } = await both((database) =>

@@ -18,11 +18,15 @@ import { type ListRequest, openReader, type Reader } from './reader.js';
 const PAGE_LIMIT = 100;
 const DEFAULT_LIMIT = 10;
 
-/** The options of commands that list records. */
-export interface ListingOptions extends TargetOptions {
+/** The options that select records. */
+export interface SelectionOptions extends TargetOptions {
   where?: Filter;
   since?: string;
   until?: string;
+}
+
+/** The options of commands that list records. */
+export interface ListingOptions extends SelectionOptions {
   limit?: number;
   all?: true;
   count?: true;
@@ -35,8 +39,8 @@ export interface ListingOptions extends TargetOptions {
 export function withListingOptions(command: Command): Command {
   return command
     .addOption(whereOption('filter that every record satisfies'))
-    .option('--since <time>', 'only records that were last written at this time or later (ISO 8601)')
-    .option('--until <time>', 'only records that were last written at this time or earlier (ISO 8601)')
+    .addOption(timeOption('--since', 'later'))
+    .addOption(timeOption('--until', 'earlier'))
     .option(
       '--limit <n>',
       `maximum number of records to show, 1 to 100 (default: ${DEFAULT_LIMIT})`,
@@ -55,8 +59,12 @@ export function withListingOptions(command: Command): Command {
     .option('--json', 'print the response as JSON; with --all, a record a line');
 }
 
+export function timeOption(flag: '--since' | '--until', or: 'later' | 'earlier'): Option {
+  return new Option(`${flag} <time>`, `only records that were last written at this time or ${or} (ISO 8601)`);
+}
+
 /** The members of a request that the options give. */
-export function requestOf({ where, since, until }: ListingOptions): {
+export function requestOf({ where, since, until }: SelectionOptions): {
   filter?: FilterGroup;
   time_range?: TimeRange;
 } {

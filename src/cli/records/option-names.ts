@@ -29,10 +29,10 @@ export function withOptionNames(error: unknown): unknown {
  * an item of a list does not, because the text shows the item.
  */
 function optionOf(given: string): string {
-  // The library names members with dots.
-  const text = given.startsWith('/')
-    ? given
-    : given.replace(/^[\w.]+(?=:)/, (name) => `/${name.replaceAll('.', '/')}`);
+  // The library names members with dots, and in its own way.
+  const text = given
+    .replace(/^[\w.]+(?=:)/, (name) => `/${name.replaceAll('.', '/')}`)
+    .replace(/^\/timeRange\b/, '/time_range');
   const found = OPTIONS.find(([pointer]) => text.startsWith(pointer));
   if (found === undefined) return given;
   const [pointer, option] = found;

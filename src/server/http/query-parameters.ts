@@ -5,11 +5,11 @@ import { didYouMean, type Limits } from '../../schema/index.js';
 /** A query parameter of an operation. */
 export interface Parameter<Value = unknown> {
   description: string;
-  /** The schema of its text. */
+  /** The schema of its text, for documents. */
   schema: { type: 'string'; pattern?: string; enum?: readonly string[] };
   /** What its text must be, for errors. */
   must(limits: Limits): string;
-  /** Returns the value of a text that has the schema, or undefined if there is none. */
+  /** Returns the value of a text; undefined for a text that does not match the schema, or is out of range. */
   parse(text: string, limits: Limits): Value | undefined;
   /** The value when the parameter is absent. */
   absent: Value;
@@ -22,6 +22,8 @@ export type Values<Query extends Parameters> = {
   readonly [Name in keyof Query]: Query[Name] extends Parameter<infer Value> ? Value : never;
 };
 
+const WHOLE = /^(0|[1-9][0-9]{0,15})$/;
+
 /** A whole number from `min` to `max`. */
 export function wholeNumber(
   description: string,
@@ -30,9 +32,12 @@ export function wholeNumber(
 ): Parameter<number> {
   return {
     description,
-    schema: { type: 'string', pattern: '^(0|[1-9][0-9]{0,15})$' },
+    schema: { type: 'string', pattern: WHOLE.source },
     must: (limits) => `a whole number from ${min} to ${max(limits)}`,
-    parse: (text, limits) => (Number(text) >= min && Number(text) <= max(limits) ? Number(text) : undefined),
+    parse: (text, limits) => {
+      const isInRange = WHOLE.test(text) && Number(text) >= min && Number(text) <= max(limits);
+      return isInRange ? Number(text) : undefined;
+    },
     absent,
   };
 }
@@ -43,7 +48,7 @@ export function flag(description: string, must: string): Parameter<boolean> {
     description,
     schema: { type: 'string', enum: ['true', 'false'] },
     must: () => must,
-    parse: (text) => text === 'true',
+    parse: (text) => (['true', 'false'].includes(text) ? text === 'true' : undefined),
     absent: false,
   };
 }
@@ -54,7 +59,9 @@ export function matching(
   description: string,
   must: string,
 ): Parameter<string | undefined> {
-  return { description, schema, must: () => must, parse: (text) => text, absent: undefined };
+  const pattern = new RegExp(schema.pattern);
+  const parse = (text: string) => (pattern.test(text) ? text : undefined);
+  return { description, schema, must: () => must, parse, absent: undefined };
 }
 
 /**
@@ -113,10 +120,9 @@ function checkNames(given: Record<string, unknown>, known: readonly string[]): v
 }
 
 function read(name: string, parameter: Parameter, text: string | undefined, limits: Limits): unknown {
-  const { schema, must, parse, absent } = parameter;
+  const { must, parse, absent } = parameter;
   if (text === undefined) return absent;
-  const isInstance = new RegExp(schema.pattern ?? '').test(text) && (schema.enum?.includes(text) ?? true);
-  const value = isInstance ? parse(text, limits) : undefined;
+  const value = parse(text, limits);
   if (value === undefined) throw invalid(`the query parameter "${name}" must be ${must(limits)}`);
   return value;
 }

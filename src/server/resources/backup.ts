@@ -36,7 +36,7 @@ export const BACKUP: Resource = {
         checkMayBackUp(request);
         const { database } = request.query as Values<typeof BACKUP_QUERY>;
         if (request.method === 'HEAD') {
-          if (database !== undefined) await databases.catalog.describeJson(database);
+          if (database !== undefined) await databases.catalog.check(database);
           return reply.header('content-type', TAR).send();
         }
         async function* chunksOf(signal: AbortSignal): AsyncGenerator<Uint8Array> {

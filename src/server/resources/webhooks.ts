@@ -44,7 +44,7 @@ export const WEBHOOKS: Resource = {
       async (request) => {
         const database = databaseOf(request);
         // Throws `database_not_found`, which an empty list would hide.
-        await databases.catalog.describeJson(database, { caller: callerOf(request).path });
+        await databases.catalog.check(database);
         return { webhooks: await webhooks.list(database) };
       },
   },
