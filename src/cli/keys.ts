@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Client } from '../client/index.js';
 import type { IssuedKey, KeyDescription, KeyRequest } from '../schema/index.js';
+import type { KeyStore } from '../server/keys/key-store.js';
 import { checkDataDirectory, openServer, type TargetOptions } from './target.js';
 
 /** The keys of a data directory or of a running server. */
@@ -18,39 +19,36 @@ export async function openKeys(options: TargetOptions): Promise<Keys> {
   if (options.url !== undefined) return keysOfServer(await openServer(options.url, options));
   await checkDataDirectory(options);
   if (options.store !== undefined) return keysOfStore(options.store);
-  // A person who can read the directory may issue any key.
-  const { ADMIN } = await import('../server/keys/caller.js');
-  const { FileKeyStore } = await import('../server/keys/file-key-store.js');
-  // A service may run on the directory: it reads the keys again when they change. Nobody authenticates here, so the
-  // admin key is not needed.
-  const store = new FileKeyStore(options.data, '');
-  return {
-    issue: (request) => store.issue(request, ADMIN),
-    list: async () => store.list(ADMIN),
-    databases: () => readdir(path.join(options.data, 'databases')),
-    revoke: async (keyId, options) => {
-      await store.revoke(keyId, ADMIN, options);
-    },
-    [Symbol.asyncDispose]: async () => undefined,
-  };
+  const { fileKeys } = await import('../server/keys/key-file.js');
+  // A service may run on the directory: it reads the keys again when they change.
+  const databases = () => readdir(path.join(options.data, 'databases'));
+  return keysOf(fileKeys(options.data, ''), databases, async () => undefined);
 }
 
 async function keysOfStore(url: string): Promise<Keys> {
   const { NodePostgres, PostgresStore, ServiceTables } = await import('../store/postgres/index.js');
   const { LIMITS } = await import('../schema/limits.js');
-  const { ADMIN } = await import('../server/keys/caller.js');
-  const { IssuedKeys } = await import('../server/keys/issued-keys.js');
+  const { KeyStore } = await import('../server/keys/key-store.js');
   const { PostgresKeyStorage } = await import('../server/keys/postgres-key-storage.js');
   const database = new NodePostgres({ url, maxConnections: 1 });
   const tables = await ServiceTables.open(database);
-  // Nobody authenticates here, so the admin key is not needed.
-  const store = new IssuedKeys(new PostgresKeyStorage(tables), Buffer.alloc(0));
+  const names = async () => (await new PostgresStore(database, LIMITS).progress()).map(({ id }) => id);
+  return keysOf(new KeyStore(new PostgresKeyStorage(tables), Buffer.alloc(0)), names, () => tables.close());
+}
+
+/** Nobody authenticates at `store`, so it needs no admin key. A person who can read the keys may issue any key. */
+async function keysOf(
+  store: KeyStore,
+  databases: () => Promise<string[]>,
+  close: () => Promise<void>,
+): Promise<Keys> {
+  const { ADMIN } = await import('../server/keys/caller.js');
   return {
     issue: (request) => store.issue(request, ADMIN),
     list: () => store.list(ADMIN),
-    databases: async () => (await new PostgresStore(database, LIMITS).progress()).map(({ id }) => id),
+    databases,
     revoke: (keyId, options) => store.revoke(keyId, ADMIN, options),
-    [Symbol.asyncDispose]: () => tables.close(),
+    [Symbol.asyncDispose]: close,
   };
 }
 

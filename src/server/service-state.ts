@@ -1,6 +1,6 @@
 import type { Config } from '../config/index.js';
 import { adminKey } from './keys/admin-key.js';
-import { FileKeyStore } from './keys/file-key-store.js';
+import { openFileKeys } from './keys/key-file.js';
 import type { ServiceState } from './shared-state.js';
 import { FileWebhookStore } from './webhooks/file-webhook-store.js';
 
@@ -16,7 +16,7 @@ export async function openServiceState(config: StateOptions): Promise<ServiceSta
     const { openSharedState } = await import('./shared-state.js');
     return openSharedState(options, admin, given !== undefined);
   }
-  const [keys, webhooks] = [await FileKeyStore.open(data, admin.key), await FileWebhookStore.open(data)];
+  const [keys, webhooks] = [await openFileKeys(data, admin.key), await FileWebhookStore.open(data)];
   return { admin, keys, webhooks, close: async () => undefined };
 }
 

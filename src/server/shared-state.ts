@@ -1,8 +1,7 @@
 import { NodePostgres, type PostgresOptions, ServiceTables } from '../store/postgres/index.js';
 import { type AdminKey, storeAdminKey } from './keys/admin-key.js';
-import { IssuedKeys } from './keys/issued-keys.js';
 import { hashKey, sameHash } from './keys/key-format.js';
-import type { KeyStore } from './keys/key-store.js';
+import { KeyStore } from './keys/key-store.js';
 import { PostgresKeyStorage } from './keys/postgres-key-storage.js';
 import { PostgresWebhookStore } from './webhooks/postgres-webhook-store.js';
 import type { WebhookStore } from './webhooks/webhook-store.js';
@@ -37,7 +36,7 @@ export async function openSharedState(
     const isOwn = sameHash(own, hash);
     // From now on the hash is that of all services, so the key must not be lost, even when this start fails.
     if (isOwn && admin.made) await storeAdminKey(admin);
-    const keys = new IssuedKeys(storage, hash);
+    const keys = new KeyStore(storage, hash);
     // A start reports keys that cannot be read.
     const failure = await keys.failure();
     if (failure !== undefined) throw failure;

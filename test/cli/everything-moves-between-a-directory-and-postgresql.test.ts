@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { Client } from '../../src/client/index.js';
 import { open } from '../../src/library/cosift.js';
-import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
+import { fileKeys } from '../../src/server/keys/key-file.js';
 import { readWebhooks } from '../../src/server/webhooks/webhook-file.js';
 import { Command, cosift, KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 import { Receiver } from '../server/receiver.js';
@@ -135,7 +135,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       const [webhook] = await readWebhooks(path.join(back, 'webhooks.json'));
       expect(webhook).toMatchObject({ secret: created.secret, database: 'hard' });
       expect(await readFile(path.join(back, 'keys.json'), 'utf8')).toContain(issued.key_id);
-      expect(await new FileKeyStore(back, '').failure()).toBeUndefined();
+      expect(await fileKeys(back, '').failure()).toBeUndefined();
       // The webhook had every change, so it goes on with the next one.
       const third = await serve(back, '--webhook-allow', '127.0.0.1');
       const returned = new Client({ url: third.url, key: KEY });

@@ -7,8 +7,8 @@ import { resolveConfig } from '../../src/config/index.js';
 import { CosiftError } from '../../src/errors.js';
 import { type FileKind, parseChecked } from '../../src/server/files/checked-file.js';
 import { ADMIN } from '../../src/server/keys/caller.js';
-import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
-import { KEYS_FILE } from '../../src/server/keys/key-file.js';
+import { fileKeys, KEYS_FILE } from '../../src/server/keys/key-file.js';
+import type { KeyStore } from '../../src/server/keys/key-store.js';
 import { start } from '../../src/server/main.js';
 import { WEBHOOKS_FILE } from '../../src/server/webhooks/webhook-file.js';
 import { fan, Service } from './service.js';
@@ -34,7 +34,7 @@ const filtered = {
   actions: ['search'],
   databases: ['fan'],
   filter,
-} as unknown as Parameters<FileKeyStore['issue']>[0];
+} as unknown as Parameters<KeyStore['issue']>[0];
 
 /** Parses `file` once for every bit of it, with that bit changed: the share that was refused. */
 async function flipEveryBit<Item>(file: string, kind: FileKind<Item>): Promise<number> {
@@ -62,7 +62,7 @@ async function flipEveryBit<Item>(file: string, kind: FileKind<Item>): Promise<n
 
 test('any changed bit of keys.json gives the same keys or an error', async () => {
   const directory = await temporary();
-  const keys = new FileKeyStore(directory, 'admin');
+  const keys = fileKeys(directory, 'admin');
   await keys.issue({ ...filtered, expires_at: '2099-01-01' }, ADMIN);
   const manager = await keys.issue(
     { name: 'm', actions: ['keys.manage', 'search'], databases: ['fan', 'two'] },

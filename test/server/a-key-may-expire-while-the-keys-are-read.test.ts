@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { ADMIN } from '../../src/server/keys/caller.js';
-import { IssuedKeys } from '../../src/server/keys/issued-keys.js';
 import type { StoredKey } from '../../src/server/keys/key-entry.js';
 import { hashKey } from '../../src/server/keys/key-format.js';
+import { KeyStore } from '../../src/server/keys/key-store.js';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -21,7 +21,7 @@ test('a key that expires while the keys are read is refused', async () => {
       stored = change([...stored]);
     },
   };
-  const keys = new IssuedKeys(storage, hashKey('admin'));
+  const keys = new KeyStore(storage, hashKey('admin'));
   const expires_at = new Date(Date.now() + 60_000).toISOString();
   const { key, key_id } = await keys.issue(
     { name: 'k', databases: '*', actions: ['search'], expires_at },

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ADMIN } from '../../src/server/keys/caller.js';
-import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
+import { fileKeys } from '../../src/server/keys/key-file.js';
 import { HeldModel } from '../helpers/held-model.js';
 import { issueKey, Raw, request } from './raw.js';
 import { Service } from './service.js';
@@ -49,7 +49,7 @@ test('a revocation holds for the next request on the same connection', async () 
 });
 
 test('a key that was revoked a moment ago issues and revokes no other', async () => {
-  const keys = new FileKeyStore(`${service.directory}/apart`, 'admin');
+  const keys = fileKeys(`${service.directory}/apart`, 'admin');
   const wanted = { name: 'k', actions: ['keys.manage' as const], databases: '*' as const };
   const { key, key_id } = await keys.issue(wanted, ADMIN);
   const caller = await keys.authenticate(key);

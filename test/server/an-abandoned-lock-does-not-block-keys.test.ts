@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { ADMIN } from '../../src/server/keys/caller.js';
-import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
+import { openFileKeys } from '../../src/server/keys/key-file.js';
 import { DataLock } from '../../src/store/local/data-lock.js';
 
 const directories: string[] = [];
@@ -19,7 +19,7 @@ const begin = async () => {
   return { directory, lock: path.join(directory, 'keys.json.locked') };
 };
 const issue = async (directory: string) => {
-  const keys = await FileKeyStore.open(directory, 'admin');
+  const keys = await openFileKeys(directory, 'admin');
   await keys.issue({ name: 'k', actions: ['search'], databases: '*' }, ADMIN);
   expect(await keys.list(ADMIN)).toHaveLength(1);
   expect(await readdir(directory)).toEqual(['keys.json', 'keys.json.locked']);

@@ -4,10 +4,9 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { ADMIN } from '../../src/server/keys/caller.js';
-import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
-import { IssuedKeys } from '../../src/server/keys/issued-keys.js';
+import { fileKeys } from '../../src/server/keys/key-file.js';
 import { hashKey } from '../../src/server/keys/key-format.js';
-import type { KeyStore } from '../../src/server/keys/key-store.js';
+import { KeyStore } from '../../src/server/keys/key-store.js';
 import { PostgresKeyStorage } from '../../src/server/keys/postgres-key-storage.js';
 import { FileWebhookStore } from '../../src/server/webhooks/file-webhook-store.js';
 import { PostgresWebhookStore } from '../../src/server/webhooks/postgres-webhook-store.js';
@@ -26,7 +25,7 @@ interface Place {
 async function inFiles(): Promise<Place> {
   const directory = await mkdtemp(path.join(tmpdir(), 'cosift-state-'));
   return {
-    keys: async () => new FileKeyStore(directory, 'admin'),
+    keys: async () => fileKeys(directory, 'admin'),
     webhooks: () => FileWebhookStore.open(directory),
     close: () => rm(directory, { recursive: true, force: true }),
   };
@@ -40,7 +39,7 @@ function inDatabase(open: () => ServiceTables | Promise<ServiceTables>, destroy:
     return opened.at(-1) as ServiceTables;
   };
   return {
-    keys: async () => new IssuedKeys(new PostgresKeyStorage(await tables()), hashKey('admin')),
+    keys: async () => new KeyStore(new PostgresKeyStorage(await tables()), hashKey('admin')),
     webhooks: async () => new PostgresWebhookStore(await tables()),
     close: async () => {
       await Promise.all(opened.map((tables) => tables.close()));

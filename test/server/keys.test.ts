@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isCode } from '../../src/errors.js';
 import type { KeyRequest } from '../../src/schema/index.js';
 import { adminKey, storeAdminKey } from '../../src/server/keys/admin-key.js';
-import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
+import { fileKeys } from '../../src/server/keys/key-file.js';
+import type { KeyStore } from '../../src/server/keys/key-store.js';
 import { fan, Service } from './service.js';
 
 let service: Service;
@@ -172,7 +173,7 @@ describe('a key gives no more than it has', () => {
 
 test('a key expires to the millisecond', async () => {
   const admin = (await adminKey(service.directory, undefined)).key;
-  const keys = new FileKeyStore(path.join(service.directory, 'elsewhere'), admin);
+  const keys = fileKeys(path.join(service.directory, 'elsewhere'), admin);
   const caller = await keys.authenticate(admin);
   if (caller === undefined) throw new Error('the admin key is not taken');
   const expires = Date.now() + 60_000;
@@ -186,7 +187,7 @@ test('a key expires to the millisecond', async () => {
 
 test('keys outlive a restart; a lost race between two changes does not exist', async () => {
   const directory = path.join(service.directory, 'restart');
-  const keys = new FileKeyStore(directory, 'admin');
+  const keys = fileKeys(directory, 'admin');
   const caller = await keys.authenticate('admin');
   if (caller === undefined) throw new Error('the admin key is not taken');
   const issued = await Promise.all(
@@ -196,14 +197,14 @@ test('keys outlive a restart; a lost race between two changes does not exist', a
   );
   const [gone] = issued;
   if (gone !== undefined) await keys.revoke(gone.key_id, caller);
-  const again = new FileKeyStore(directory, 'admin');
+  const again = fileKeys(directory, 'admin');
   const callers = await Promise.all(issued.map(({ key }) => again.authenticate(key)));
   expect(callers.map((caller) => caller !== undefined)).toEqual(issued.map((key) => key !== gone));
 });
 
 test('two processes that change the keys of one directory at once lose nothing, and see each other at once', async () => {
   const directory = path.join(service.directory, 'shared');
-  const stores = [new FileKeyStore(directory, 'admin'), new FileKeyStore(directory, 'admin')];
+  const stores = [fileKeys(directory, 'admin'), fileKeys(directory, 'admin')];
   const caller = await stores[0]?.authenticate('admin');
   if (caller === undefined) throw new Error('the admin key is not taken');
   // On a slow disk, a change may wait too long for its turn. It has changed nothing then.
@@ -219,17 +220,17 @@ test('two processes that change the keys of one directory at once lose nothing, 
   const issued = await Promise.all(
     Array.from({ length: 40 }, (_, i) => {
       const request: KeyRequest = { name: `k${i}`, actions: ['search'], databases: '*' };
-      return untilChanged(() => (stores[i % 2] as FileKeyStore).issue(request, caller));
+      return untilChanged(() => (stores[i % 2] as KeyStore).issue(request, caller));
     }),
   );
-  const known = async (keys: FileKeyStore) => {
+  const known = async (keys: KeyStore) => {
     const callers = await Promise.all(issued.map(({ key }) => keys.authenticate(key)));
     return callers.filter((caller) => caller !== undefined).length;
   };
   expect(await Promise.all(stores.map(known))).toEqual([40, 40]);
   await Promise.all(
     issued.map(({ key_id }, i) =>
-      untilChanged(() => (stores[(i + 1) % 2] as FileKeyStore).revoke(key_id, caller)),
+      untilChanged(() => (stores[(i + 1) % 2] as KeyStore).revoke(key_id, caller)),
     ),
   );
   expect(await Promise.all(stores.map(known))).toEqual([0, 0]);
@@ -237,7 +238,7 @@ test('two processes that change the keys of one directory at once lose nothing, 
 
 test('a lock that a crash left holds up changes for a while only', async () => {
   const directory = path.join(service.directory, 'crashed');
-  const keys = new FileKeyStore(directory, 'admin');
+  const keys = fileKeys(directory, 'admin');
   const caller = await keys.authenticate('admin');
   if (caller === undefined) throw new Error('the admin key is not taken');
   await keys.issue({ name: 'k', actions: ['search'], databases: '*' }, caller);
@@ -261,7 +262,7 @@ test('the admin key is made once, for the owner only, and a given one replaces i
 
 test('looking up a key costs one SHA-256, and the file is read again only when it was replaced', async () => {
   const { key, key_id } = (await issue({})).body;
-  const keys = new FileKeyStore(service.directory, service.adminKey);
+  const keys = fileKeys(service.directory, service.adminKey);
   const stored = await readFile(path.join(service.directory, 'keys.json'), 'utf8');
   expect(stored).toContain(createHash('sha256').update(key).digest('hex'));
   // Callers are made when the file is read: the same object comes from the same reading.

@@ -5,7 +5,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { CosiftError } from '../../src/errors.js';
 import type { FilterGroup, KeyRequest } from '../../src/schema/index.js';
 import { ADMIN, type Caller } from '../../src/server/keys/caller.js';
-import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
+import { openFileKeys } from '../../src/server/keys/key-file.js';
 import type { KeyStore } from '../../src/server/keys/key-store.js';
 
 const directories: string[] = [];
@@ -16,7 +16,7 @@ afterEach(async () => {
 const begin = async () => {
   const directory = await mkdtemp(path.join(tmpdir(), 'cosift-keys-'));
   directories.push(directory);
-  return FileKeyStore.open(directory, 'the-admin-key-of-this-test');
+  return openFileKeys(directory, 'the-admin-key-of-this-test');
 };
 
 const REQUEST: KeyRequest = { name: 'k', actions: ['search'], databases: ['one'] };

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { CosiftError } from '../../src/errors.js';
 import { ADMIN } from '../../src/server/keys/caller.js';
-import { IssuedKeys } from '../../src/server/keys/issued-keys.js';
 import type { StoredKey } from '../../src/server/keys/key-entry.js';
 import { hashKey } from '../../src/server/keys/key-format.js';
+import { KeyStore } from '../../src/server/keys/key-store.js';
 
 test('keys that were read last are valid without their storage for an hour, where that is enough', async () => {
   let stored: readonly StoredKey[] = [];
   let isAway = false;
-  const keys = new IssuedKeys(
+  const keys = new KeyStore(
     {
       async read() {
         if (isAway) throw new CosiftError('store_failed', 'the storage is away');

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import { type DatabaseService, openDatabases } from '../../src/databases/index.js';
 import { buildApp } from '../../src/server/app.js';
 import { TIMEOUTS } from '../../src/server/http/timeouts.js';
-import { FileKeyStore } from '../../src/server/keys/file-key-store.js';
+import { fileKeys } from '../../src/server/keys/key-file.js';
 import { FileWebhookStore } from '../../src/server/webhooks/file-webhook-store.js';
 import { Webhooks } from '../../src/server/webhooks/webhooks.js';
 import { ALL_ZERO, Raw, request, untilGauges } from './raw.js';
@@ -76,7 +76,7 @@ test('a call that takes too long is given up, and counts as in flight until it i
         };
       },
     });
-  const keys = new FileKeyStore(directory, 'admin');
+  const keys = fileKeys(directory, 'admin');
   const webhooks = new Webhooks(await FileWebhookStore.open(directory), local);
   await local.catalog.create('some', { dimensions: 2 });
   const records = [{ id: 1, data: {}, vector: [1, 0] }];

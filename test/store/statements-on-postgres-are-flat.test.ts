@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LIMITS } from '../../src/schema/index.js';
 import { ADMIN } from '../../src/server/keys/caller.js';
-import { IssuedKeys } from '../../src/server/keys/issued-keys.js';
 import { hashKey } from '../../src/server/keys/key-format.js';
+import { KeyStore } from '../../src/server/keys/key-store.js';
 import { PostgresKeyStorage } from '../../src/server/keys/postgres-key-storage.js';
 import { PostgresWebhookStore } from '../../src/server/webhooks/postgres-webhook-store.js';
 import type { StoredWebhook } from '../../src/server/webhooks/stored-webhook.js';
@@ -227,7 +227,7 @@ const useAll = async () => {
   const tables = await ServiceTables.open(database);
   const storage = new PostgresKeyStorage(tables);
   await storage.adminHash(hashKey('admin'));
-  const keys = new IssuedKeys(storage, hashKey('admin'));
+  const keys = new KeyStore(storage, hashKey('admin'));
   await keys.issue({ name: 'k', actions: ['search'], databases: '*' }, ADMIN);
   await keys.list(ADMIN);
   const webhooks = new PostgresWebhookStore(tables);

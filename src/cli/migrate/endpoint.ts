@@ -1,6 +1,6 @@
 import type { MigrationTarget } from '../../databases/index.js';
 import { LIMITS, type Limits, maxOf } from '../../schema/limits.js';
-import type { KeyStorage } from '../../server/keys/key-storage.js';
+import type { KeyStorage } from '../../server/keys/key-store.js';
 import type { StoredWebhook } from '../../server/webhooks/stored-webhook.js';
 
 /** A data directory or a PostgreSQL database, with all that a service keeps in it. */

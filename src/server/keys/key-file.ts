@@ -8,7 +8,8 @@ import { type FileKind, parseChecked, writeChecked } from '../files/checked-file
 import { removeTemporaries } from '../files/secret-file.js';
 import { ADMIN } from './caller.js';
 import type { StoredKey } from './key-entry.js';
-import type { KeyStorage } from './key-storage.js';
+import { hashKey } from './key-format.js';
+import { type KeyStorage, KeyStore } from './key-store.js';
 
 /** The content of `keys.json`. */
 export const KEYS_FILE: FileKind<StoredKey> = {
@@ -23,6 +24,25 @@ const RETRY_MS = 10;
 
 /** What the file held when it had `stamp`. */
 type Reading = { stamp: string | undefined } & ({ keys: readonly StoredKey[] } | { error: unknown });
+
+/** The keys in `keys.json` of a data directory. */
+export function fileKeys(dataDirectory: string, adminKey: string): KeyStore {
+  return new KeyStore(new KeyFile(keysFile(dataDirectory)), hashKey(adminKey));
+}
+
+/**
+ * Returns the keys of a service. No other service may run on the directory.
+ *
+ * @throws {CosiftError} `damaged` when the file was changed by another program.
+ */
+export async function openFileKeys(dataDirectory: string, adminKey: string): Promise<KeyStore> {
+  await prepareKeys(keysFile(dataDirectory));
+  return fileKeys(dataDirectory, adminKey);
+}
+
+function keysFile(dataDirectory: string): string {
+  return path.join(dataDirectory, 'keys.json');
+}
 
 /** The keys in a file. The file is read again whenever a process has replaced it. */
 export class KeyFile implements KeyStorage {

@@ -3,7 +3,7 @@ import type { SqlDatabase } from '../../store/postgres/index.js';
 import { ServiceTables } from '../../store/postgres/index.js';
 import type { StoredKey } from './key-entry.js';
 import { checkStored } from './key-file.js';
-import type { KeyStorage } from './key-storage.js';
+import type { KeyStorage } from './key-store.js';
 
 /** How long keys are valid without asking the database again, in case that a message was lost. */
 const MAX_AGE_MS = 1_000;
