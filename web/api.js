@@ -86,7 +86,6 @@ function unreachable(signal) {
   };
 }
 
-/** The path of a database, or of something in it. */
 export function databasePath(database, rest = '') {
   return `v1/databases/${encodeURIComponent(database)}${rest}`;
 }

@@ -59,14 +59,12 @@ function mayHave(text, words) {
   return words.some(({ word }) => all.includes(word.length > PLURAL_FROM ? word.replace(/s$/, '') : word));
 }
 
-/** The share of the words of a search that a text has. */
 export function shareOf(words, text) {
   if (!mayHave(text, words)) return 0;
   const own = [...new Set(text.match(WORD))].map(folded);
   return words.filter((word) => own.some((other) => isMatch(word, other))).length / words.length;
 }
 
-/** The parts of a text, with the words of a search marked. */
 export function markedParts(text, words) {
   if (!mayHave(text, words)) return [{ text, isMarked: false }];
   const parts = [];

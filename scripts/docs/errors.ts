@@ -63,7 +63,6 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   disk_full: 'Free disk space. Searches and reads continue.',
 };
 
-/** The table of error codes. */
 export function errorCodes(): string {
   const rows = Object.entries(ERRORS).map(([name, { status, title }]) => [
     code(name),
@@ -74,7 +73,6 @@ export function errorCodes(): string {
   return table(['code', 'status', 'meaning', 'what to do'], rows);
 }
 
-/** The table of the codes of problems. */
 export function problemCodes(): string {
   return table(
     ['code', 'meaning'],

@@ -1,6 +1,6 @@
 import { COMPONENTS } from '../../src/schema/components.js';
 import { column } from '../../src/schema/filter.js';
-import { ALTERNATIVES, EXCLUSIVE, FILES, MEMBERS, NESTED } from './names.js';
+import { ALTERNATIVES, EXCLUSIVE, EXTENDS, FILES, MEMBERS, NESTED } from './names.js';
 import { type Alternative, alternativesOf, choicesOf, limitsOf, type Schema } from './schema.js';
 
 const MAX_LINE = 100;
@@ -95,10 +95,11 @@ export class Declarations {
   #addInterface(signature: string, schema: Schema, place: Place, alternative?: Alternative): void {
     const body = this.#membersOf(schema, place, alternative);
     const name = nameOf(signature);
+    const base = EXTENDS[name] === undefined ? '' : ` extends ${EXTENDS[name]}`;
     const isNamed =
       alternative?.by.length === 1 && alternative.required.includes(alternative.by[0] as string);
     const note = isNamed ? `This alternative has \`${alternative.by}\`.` : '';
-    this.#add(name, `${docOf(schema, place.path, note)}export interface ${signature} {\n${body}\n}\n`);
+    this.#add(name, `${docOf(schema, place.path, note)}export interface ${signature}${base} {\n${body}\n}\n`);
   }
 
   #add(name: string, text: string): void {
@@ -109,7 +110,10 @@ export class Declarations {
   #membersOf(schema: Schema, place: Place, alternative?: Alternative): string {
     const { properties = {}, required = [], additionalProperties } = schema;
     const { by = [], excluded = [], required: requiredHere = required } = alternative ?? {};
-    const own = Object.entries(properties).filter(([name]) => !excluded.includes(name));
+    const inherited = componentOf(EXTENDS[place.path]).properties ?? {};
+    const own = Object.entries(properties).filter(
+      ([name]) => !excluded.includes(name) && !(name in inherited),
+    );
     const lines = own.map(([name, value]) => {
       const at = step(place, `.${name}`);
       const type = this.#typeOf(value, at);

@@ -90,8 +90,6 @@ export const MEMBERS: Readonly<Record<string, string>> = {
   'KeyRequest.databases[]': 'string',
   'KeyDescription.actions[]': 'Action',
   'KeyDescription.databases[]': 'string',
-  'IssuedKey.actions[]': 'Action',
-  'IssuedKey.databases[]': 'string',
   'Search.vector': 'Vector',
   'NewRecord.vector': 'Vector',
   'Page.results[]': 'Item',
@@ -124,6 +122,12 @@ export const EXCLUSIVE: Readonly<Record<string, string>> = {
   ValuesCounts: 'FacetCounts',
   HistogramCounts: 'FacetCounts',
   TimeCounts: 'FacetCounts',
+};
+
+/** Interfaces that have all members of another one. */
+export const EXTENDS: Readonly<Record<string, string>> = {
+  IssuedKey: 'KeyDescription',
+  CreatedWebhook: 'WebhookDescription',
 };
 
 /** Names of nested objects. Others are written where they are used. */

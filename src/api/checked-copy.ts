@@ -13,7 +13,6 @@ const CHARACTER_BYTES = 6;
 const NUMBER_BYTES = 26;
 const VALUE_BYTES = 8;
 
-/** A request that was checked. */
 export interface CheckedRequest<T> {
   /** A copy, which the caller cannot change while the call runs. */
   request: T;

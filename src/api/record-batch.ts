@@ -21,7 +21,6 @@ const MEMBERS = [
 const REQUEST: Parent = { value: {}, name: '', parent: undefined, depth: 0 };
 const RECORDS: Parent = { value: {}, name: 'records', parent: REQUEST, depth: 1 };
 
-/** How the records of a batch are encoded. */
 export interface RecordEncoding {
   /** Whether vectors of type `Float32Array` are apart from the JSON: as text they would be five times as large. */
   vectorsApart: boolean;

@@ -125,7 +125,6 @@ function namesOf(query: Query | undefined, option: QueryOption): ArgumentNames {
   ];
 }
 
-/** A call that selects records by a filter. */
 function selectingCall<Request>(
   request: { filter?: unknown; [member: string]: unknown },
   signal: AbortSignal | undefined,
@@ -163,7 +162,6 @@ function callOf<Request>(
   }
 }
 
-/** Returns a filter as a group of rules. */
 export function asGroup(filter: Filter): FilterGroup {
   return isGroup(filter) ? filter : { rules: [filter] };
 }

@@ -19,7 +19,6 @@ import { restoreCommand } from './restore/command.js';
 import { searchCommand } from './search.js';
 import { serveCommand } from './serve.js';
 
-/** Makes the program with all its commands. */
 export function makeProgram(): Command {
   return new Command('cosift')
     .description('Exact semantic search over records, with filters')

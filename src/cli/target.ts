@@ -128,7 +128,6 @@ function entriesOf(directory: string): string[] | undefined {
   }
 }
 
-/** Returns a client of a server. */
 export async function openServer(url: string, options: TargetOptions): Promise<Client> {
   const { Client } = await import('../client/client.js');
   return new Client(connection(url, options));

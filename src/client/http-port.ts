@@ -122,7 +122,6 @@ export class HttpPort implements DatabasePort {
   }
 }
 
-/** The error of an export whose filter is too long for an address. */
 function tooLong(filter: string, cause: CosiftError): CosiftError {
   const bytes = encodeURIComponent(filter).length;
   const detail =

@@ -35,7 +35,6 @@ export async function textOf(chunks: AsyncIterable<Uint8Array>, maxBytes: number
   return text + decoder.decode();
 }
 
-/** The error of a response, or of a part of one, that is too long. */
 export function tooLong(what: string, maxBytes: number): CosiftError {
   return new CosiftError('internal', `${what} has more than ${maxBytes} bytes`);
 }

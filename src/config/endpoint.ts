@@ -10,7 +10,6 @@ export interface Endpoint {
   dimensions: number | undefined;
   /** The environment variable that has the API key. */
   keyEnv: string | undefined;
-  /** The file that has the API key. */
   keyFile: string | undefined;
   /** The prefix of each text of a kind. */
   prompts: { query: string; passage: string };

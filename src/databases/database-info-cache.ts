@@ -9,7 +9,6 @@ import type { DatabaseInfo, RecordStore } from '../store/record-store.js';
 export class DatabaseInfoCache {
   readonly #store: RecordStore;
   readonly #infos = new Map<string, DatabaseInfo>();
-  /** The last reading of each database that is being read. */
   readonly #readings = new Map<string, Promise<DatabaseInfo>>();
   /** The readings that have not begun. */
   readonly #waiting = new Map<string, Promise<DatabaseInfo>>();

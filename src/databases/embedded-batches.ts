@@ -9,7 +9,6 @@ import { type CommitOptions, type Destination, embedTexts } from './commit-recor
 /** Batches that are embedded while another batch is committed: enough to keep every worker busy. */
 const MAX_AHEAD = 4;
 
-/** A batch whose texts are embedded. */
 export interface EmbeddedBatch {
   batch: LineBatch;
   prepared: PreparedRecords;

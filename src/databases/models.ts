@@ -111,7 +111,6 @@ export class Models {
     return loading;
   }
 
-  /** The embedder of a model that is loaded. */
   loaded(model: string): Embedder | undefined {
     return this.#closed ? undefined : this.#loaded.get(model);
   }

@@ -8,7 +8,6 @@ import type { Reembeddings } from './reembeddings.js';
 /** Milliseconds that statistics wait for the store. Programs that ask for metrics wait for seconds only. */
 const PROGRESS_MS = 2_000;
 
-/** The state of a database. */
 export type DatabaseState = Omit<DatabaseProgress, 'memoryBytes' | 'diskBytes'>;
 
 /** Facts for metrics. Totals count from the start of the process. */

@@ -150,7 +150,6 @@ export class RecordWriter {
     return { deleted };
   }
 
-  /** Returns the destination of one write. */
   #destination(id: string, origin: WriteOrigin) {
     const { infos, embedder, barriers, calls } = this.#dependencies;
     const store = this.#storeOf(id, origin.caller);

@@ -90,7 +90,6 @@ export class WriteBarrier {
   }
 }
 
-/** One write barrier per database. */
 export class WriteBarriers {
   readonly #barriers = new Map<string, WriteBarrier>();
 

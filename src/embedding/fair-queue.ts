@@ -52,7 +52,6 @@ export class FairQueue {
     return false;
   }
 
-  /** Whether a job still waits for room. */
   waitsForRoom(job: Job): boolean {
     return this.#groups.get(groupOf(job.origin.caller))?.overflow.includes(job) ?? false;
   }
@@ -97,7 +96,6 @@ export class FairQueue {
     this.#admit(name, group);
   }
 
-  /** Removes and returns all jobs. */
   clear(): Job[] {
     const jobs: Job[] = [];
     for (const { callers, overflow } of this.#groups.values()) {

@@ -13,7 +13,6 @@ export interface Passage {
   end: number;
 }
 
-/** A text that was split. */
 export interface SplitText {
   /** The number of passages; one more than allowed for a text with more, which is not read to its end. */
   count: number;

@@ -44,7 +44,6 @@ export class WorkQueue {
     return this.#queues.query.waiting + this.#queues.passage.waiting;
   }
 
-  /** Adds a job. Returns false if the job has to wait for room. */
   push(job: Job): boolean {
     const other = job.kind === 'query' ? 'passage' : 'query';
     if (this.waiting === 0) {
@@ -57,7 +56,6 @@ export class WorkQueue {
     return this.#queues[job.kind].push(job);
   }
 
-  /** Whether a job still waits for room. */
   waitsForRoom(job: Job): boolean {
     return this.#queues[job.kind].waitsForRoom(job);
   }
@@ -72,12 +70,10 @@ export class WorkQueue {
     return this.#queues[kind].take((job) => this.#slice(job));
   }
 
-  /** Removes the texts of a job that were not started. */
   drop(job: Job): void {
     this.#queues[job.kind].drop(job);
   }
 
-  /** Removes and returns all jobs. */
   clear(): Job[] {
     return [...this.#queues.query.clear(), ...this.#queues.passage.clear()];
   }

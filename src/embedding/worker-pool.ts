@@ -12,7 +12,6 @@ import type { Task, WorkerData } from './worker.js';
 // Both `src` and `dist` are two levels below the root of the package.
 const WORKER = fileURLToPath(new URL('../../dist/embedding/worker.js', import.meta.url));
 
-/** Options of a pool. */
 export interface PoolOptions {
   workers: number;
   /** JavaScript heap of a worker in MiB, without the model. A worker that needs more ends and is replaced. */

@@ -22,7 +22,6 @@ export function maxDescriptors(): number {
   return limit > 0 ? limit : Number.POSITIVE_INFINITY;
 }
 
-/** The version of this package. */
 export function packageVersion(): string {
   return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 }

@@ -48,7 +48,6 @@ export interface Format {
   isRepeatable: boolean;
   /** The number of rows, if the file states it. */
   total?: number;
-  /** Reads all rows. */
   rows(): AsyncGenerator<ReadRow[]>;
   /** The beginning of a CSV file in a pipe, as a format of its own, from which types are inferred. */
   sample?: () => AsyncGenerator<ReadRow[]>;

@@ -37,7 +37,6 @@ export interface RecordPlan {
   typeOf(name: string, cell: Cell): ColumnType | undefined;
 }
 
-/** Makes records from rows. */
 export class RecordMaker {
   readonly #plan: RecordPlan;
   readonly #identities: Identities;
@@ -272,7 +271,6 @@ class MadeRow implements Row {
   }
 }
 
-/** Returns the text of a member that is a JSON string. */
 function stringOf(json: string | undefined): string | undefined {
   return json?.startsWith('"') ? (JSON.parse(json) as string) : undefined;
 }

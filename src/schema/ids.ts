@@ -1,4 +1,3 @@
-/** The integer id of a record. */
 export const integerId = {
   type: 'integer',
   minimum: 1,
@@ -37,7 +36,6 @@ export const recordKey = {
   description: 'Key of the record: up to 512 bytes of UTF-8.',
 } as const;
 
-/** Returns whether a text is `key:` and a key. */
 export function isKeyReference(text: string): boolean {
   // Half of a surrogate pair has no UTF-8.
   if (!text.startsWith(KEY_PREFIX) || /\p{Surrogate}/u.test(text)) return false;

@@ -168,7 +168,6 @@ export interface DatabaseInfo {
   dimensions: number;
 }
 
-/** The settings that a database is created with. */
 export interface StoreSettings extends DatabaseInfo {
   embed?: Embed | undefined;
   approximate?: boolean | undefined;

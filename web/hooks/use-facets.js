@@ -74,7 +74,6 @@ function requestsOf(query, facets) {
   });
 }
 
-/** The query without what is chosen in a facet; the same query if nothing is. */
 function withoutOwn(query, facet) {
   if (facet.time !== undefined) {
     return query.from === '' && query.to === '' ? query : { ...query, from: '', to: '' };

@@ -38,7 +38,6 @@ export class BruteForce {
     if (this.#hits.length >= 10 * this.#limit) this.#hits = this.page();
   }
 
-  /** Returns the best hits. */
   page(): Hit[] {
     return this.#hits.toSorted((a, b) => b.score - a.score || a.id - b.id).slice(0, this.#limit);
   }

@@ -1,6 +1,5 @@
 import type { CompletedCommand, Values } from './tree.js';
 
-/** Returns the script that completes command lines in fish. */
 export function fishScript(commands: readonly CompletedCommand[]): string {
   const names = commands.flatMap(({ path }) => (path.length === 0 ? [] : [quoted(path.join(' '))]));
   return `# Completes command lines of cosift. Made by \`cosift completion fish\`.

@@ -1,7 +1,6 @@
 import type { Data } from '../../schema/index.js';
 import { type OrderedObject, parseOrdered } from '../ordered-json.js';
 
-/** A line of an export. */
 interface ExportLine {
   id: number;
   uuid: string;

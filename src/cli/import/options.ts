@@ -30,7 +30,6 @@ export function parseQuote(text: string): string {
   return text;
 }
 
-/** Checks the name of an encoding. */
 export function parseEncoding(name: string): string {
   if (!isEncoding(name)) throw new InvalidArgumentError('no such encoding is known');
   return name;

@@ -9,7 +9,6 @@ export interface RecordFormat {
   lines(records: readonly OrderedObject[]): string[];
 }
 
-/** Every record as a line of JSON. */
 export class JsonLines implements RecordFormat {
   lines(records: readonly OrderedObject[]): string[] {
     return records.map((record) => writeOrdered(record));

@@ -117,7 +117,6 @@ async function printCount(
   return found;
 }
 
-/** Prints the records, and returns how many it printed. */
 async function printRecords(
   reader: Reader,
   database: string,

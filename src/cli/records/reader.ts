@@ -19,7 +19,6 @@ export interface Reader extends AsyncDisposable {
   record(database: string, id: string): Promise<OrderedObject | undefined>;
 }
 
-/** A reader whose records are JSON. */
 interface JsonReader {
   databases: Databases;
   page(database: string, request: ListRequest): Promise<string>;

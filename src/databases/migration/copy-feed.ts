@@ -6,7 +6,6 @@ import type { RecordStore } from '../../store/record-store.js';
 /** Changes of one read. */
 const BATCH = 1_000;
 
-/** The end of a change feed. */
 export interface FeedEnd {
   position: number;
   epoch: string;

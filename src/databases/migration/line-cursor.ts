@@ -1,4 +1,3 @@
-/** A line of an export. */
 export interface ExportedLine {
   id: number;
   bytes: Uint8Array;

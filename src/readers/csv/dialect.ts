@@ -37,7 +37,6 @@ export interface CsvSample {
   sameShare: number;
   /** The number of fields that most rows have. */
   usualFields: number;
-  /** Number of rows. */
   rows: number;
   /** The line of the first row. */
   line: number;

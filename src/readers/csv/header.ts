@@ -1,6 +1,5 @@
 import type { CsvRow } from './splitter.js';
 
-/** The header of a CSV file. */
 export interface CsvHeader {
   /** The names of the columns. */
   names: readonly string[];

@@ -9,7 +9,6 @@ export interface Dialect {
   skippedLines: number;
 }
 
-/** A row of a CSV file. */
 export interface CsvRow {
   fields: string[];
   /** The indexes of the fields that have quotes. */

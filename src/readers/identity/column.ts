@@ -173,7 +173,6 @@ function cellOf({ names, cells }: SourceRow, column: string | undefined): Cell {
   return (column === undefined ? undefined : cells[names.indexOf(column)]) ?? null;
 }
 
-/** Returns whether the row has an integer id. */
 export function hasId(row: SourceRow, identity: IdentityColumns, named: boolean): boolean {
   return idText(row, identity, named) !== '';
 }

@@ -87,7 +87,6 @@ function bytesOfContent(content: string): Uint8Array {
   return bytes;
 }
 
-/** Returns the UUID that the engine makes from a key. */
 export function uuidOfKey(key: string): string {
   return v5(key, KEY_NAMESPACE);
 }

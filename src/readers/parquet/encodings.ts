@@ -11,7 +11,6 @@ import type { Conversion, Value } from './values.js';
 const INDEXES = 1024;
 const MAX_DELTA_BLOCK = 1 << 20;
 
-/** Returns the next value that is not null. */
 export type NextValue = () => Value;
 
 /**

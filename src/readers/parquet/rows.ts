@@ -179,7 +179,6 @@ interface Column {
 }
 
 interface Columns {
-  /** The columns that are read. */
   read: readonly Column[];
   data: readonly Column[];
   names: readonly string[];
@@ -248,7 +247,6 @@ function* batchesOf(
   if (rows.length > 0) yield rows;
 }
 
-/** The values of a row. */
 interface RowValues {
   values: Value[];
   vector: Value;

@@ -446,23 +446,7 @@ export interface KeyDescription {
 }
 
 /** A new key with its secret. */
-export interface IssuedKey {
-  /** Id of the key. It is not secret. */
-  key_id: string;
-  /** Name of the key, for people. At most 100 characters. */
-  name: string;
-  /** What the key may do. 1 to 5 items. */
-  actions: Action[];
-  /** Ids of the databases that the key may see, or `*` for all. */
-  databases: '*' | string[];
-  /** When the key was issued. */
-  created_at: string;
-  /** When the key stops to be valid; absent: never. */
-  expires_at?: string;
-  /** The key sees only records that pass this filter. */
-  filter?: FilterGroup;
-  /** Id of the key that issued this one. */
-  issued_by: string;
+export interface IssuedKey extends KeyDescription {
   /** The secret. It is shown only here. */
   key: string;
 }
@@ -493,28 +477,7 @@ export interface WebhookDescription {
 }
 
 /** A new webhook with its secret. */
-export interface CreatedWebhook {
-  /** Id of the webhook. */
-  webhook_id: string;
-  /**
-   * Changes are posted to this URL. A response with status 2xx acknowledges them; redirects are not
-   * followed. It has no user name and no password. Its host must have a public address, unless the
-   * operator allows others. At most 2048 characters.
-   */
-  url: string;
-  /** Position of the last acknowledged change. From 0 to 2^53 - 1. */
-  position: number;
-  /** Failed attempts of the next delivery so far. */
-  failures: number;
-  /**
-   * Why the last attempt failed: `rejected` for a response other than 2xx, `unreachable` for every
-   * other cause. The log of the service has the details.
-   */
-  last_failure?: 'unreachable' | 'rejected';
-  /** When the webhook was created. */
-  created_at: string;
-  /** Id of the key that created the webhook, which ends with that key. */
-  created_by: string;
+export interface CreatedWebhook extends WebhookDescription {
   /** Signs the deliveries. It is shown only here. */
   secret: string;
 }

@@ -62,12 +62,10 @@ export class InFlight {
     return this.#closing.signal;
   }
 
-  /** Requests in flight by kind. */
   counts(): Record<RequestKind, number> {
     return ofEach((kind) => this.#limiters[kind].held);
   }
 
-  /** Bytes of request bodies and of unsent responses. */
   bytes(): { bodies: number; unsent: number } {
     return { bodies: this.#bodies.held, unsent: this.#unsent.held };
   }

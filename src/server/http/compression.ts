@@ -61,7 +61,6 @@ function isCompressible(
   return COMPRESSIBLE.test(String(reply.getHeader('content-type')));
 }
 
-/** The coding of a response of `bytes` to a request. */
 export function codingOf({ headers }: FastifyRequest, bytes: number): Coding {
   const header = headers['accept-encoding'];
   if (typeof header !== 'string') return 'identity';

@@ -53,7 +53,6 @@ export function flag(description: string, must: string): Parameter<boolean> {
   };
 }
 
-/** A text that matches the pattern of a schema. */
 export function matching(
   schema: { type: 'string'; pattern: string },
   description: string,

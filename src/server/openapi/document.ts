@@ -56,7 +56,6 @@ export interface HttpApi {
   description: string;
 }
 
-/** The OpenAPI 3.1 document of an API. */
 export function openApiDocument(
   { operations, schemas, description }: HttpApi,
   limits: Limits = LIMITS,

@@ -25,7 +25,6 @@ const TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 };
 
-/** The files of the page at `/`. */
 export interface PageFiles {
   /** A hash of all files. The paths of the files contain it, so that browsers can keep them forever. */
   version: string;

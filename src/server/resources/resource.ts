@@ -33,7 +33,6 @@ export interface Representation {
   form: RecordForm;
   /** The media type of the response. */
   type: string;
-  /** Checks the body by its schema. */
   check(body: unknown): void;
 }
 

@@ -1,6 +1,5 @@
 import type { DeliveryFailure } from '../../schema/index.js';
 
-/** What is stored of a webhook. */
 export interface StoredWebhook {
   webhook_id: string;
   database: string;
@@ -12,7 +11,6 @@ export interface StoredWebhook {
   epoch?: string | undefined;
   /** The epoch that posts have: the one that was read first, or first after a restart. */
   feed?: string | undefined;
-  /** Number of restarts of the feed. */
   restarts?: number;
   /** Failed attempts of the next delivery, and why the last one failed; in a store that several processes use. */
   failures?: number;

@@ -44,7 +44,6 @@ export class Webhook {
   readonly #delivery: Delivery;
   readonly #log: Logger | undefined;
   readonly #stopped = new AbortController();
-  /** Aborts the post in progress. */
   readonly #posts = new AbortController();
   readonly #lease: Lease;
   /** Failed attempts of the next delivery. */

@@ -9,7 +9,6 @@ const PROGRESS_MS = 200;
 const IDENTITY_ADVICE =
   'delete the file acknowledged of the copy: the next start gives its change feed a new epoch';
 
-/** Runs a native examination with a signal, and reports its progress. */
 export async function runExamination(
   { signal, onProgress }: ExamineCall,
   examine: (stop: StopFlag, progress: DoctorProgress) => ReturnType<NativeEngine['examine']>,

@@ -52,7 +52,6 @@ export interface CatalogEntry {
   held_until: number | null;
 }
 
-/** A row of the table of a group. */
 type Row = Omit<CatalogEntry, 'group'>;
 
 /** A database that a transaction has locked. */
@@ -295,7 +294,6 @@ export class Catalog {
     return names.map(({ name }) => decodeText(name));
   }
 
-  /** Adds to the counts of columns. */
   async countColumns(sql: Sql, { id, group }: CatalogEntry, changes: readonly ColumnChange[]): Promise<void> {
     if (changes.length === 0) return;
     const counts = [0, 1, 2, 3].map((at) => arrayOf(changes.map((change) => change.counts[at])));

@@ -16,7 +16,6 @@ export interface MatchCounts {
   facets: Uint8Array | undefined;
 }
 
-/** Counts the matches of a search. */
 export class MatchCounter {
   readonly #context: SearchContext;
   readonly #facets: CountedFacets | undefined;
@@ -70,7 +69,6 @@ export class MatchCounter {
     return matching;
   }
 
-  /** The matches with several vectors. */
   async #longMatches(
     source: VectorSource,
     minScore: number,

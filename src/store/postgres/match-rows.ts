@@ -4,7 +4,6 @@ import type { RecordRow, RowVectors } from './rows.js';
 import { arrayOf, type Sql } from './sql.js';
 import type { SizedRow } from './whole-rows.js';
 
-/** Reads the rows of matches. */
 export class MatchRows {
   readonly #sql: Sql;
   readonly #table: string;

@@ -208,7 +208,6 @@ async function prepareServer(sql: Sql): Promise<void> {
 /** A vector of more dimensions does not fit into a row next to the other columns, so it is stored outside of the row. */
 const MAX_PLAIN_DIMENSIONS = 1_000;
 
-/** The tables of the records of a database. */
 export interface RecordTables {
   records: string;
   /** All vectors of the records that have several, by which searches find them. */

@@ -23,7 +23,6 @@ export interface Numbers {
   generation: number;
 }
 
-/** The tables of the records of a database. */
 export function tablesOf({ number, generation }: Numbers): RecordTables {
   return { records: recordsOf({ number, generation }), passages: `cosift.passages_${number}_${generation}` };
 }

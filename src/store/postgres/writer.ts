@@ -281,7 +281,6 @@ async function insertChanges(
   );
 }
 
-/** The changes of records that are deleted. */
 function deletions(rows: readonly RecordRow[], ids: string, now: number): Changes {
   return {
     count: rows.length,
