@@ -6,6 +6,7 @@ export interface ModelCall {
   signal: AbortSignal;
 }
 
+/** A model that is a function of the program. */
 export interface ModelFunction {
   /** Number of values of a vector, from 1 to 4,096. */
   dimensions: number;
