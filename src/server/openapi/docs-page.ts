@@ -5,9 +5,10 @@ import { escapeHtml, sampleForm } from './docs-samples.js';
 import type { OpenApiDocument, OpenApiOperation, OpenApiResponse } from './types.js';
 
 /** What the page contains besides HTML: it loads no file, because the files of the page at `/` can be turned off. */
-const [STYLE, SCRIPT] = ['style.css', 'try.js'].map((name) =>
-  readFileSync(new URL(`../../../web/docs/${name}`, import.meta.url), 'utf8'),
-) as [string, string];
+const [BASE, OWN, SCRIPT] = ['style/base.css', 'docs/style.css', 'docs/try.js'].map((name) =>
+  readFileSync(new URL(`../../../web/${name}`, import.meta.url), 'utf8'),
+) as [string, string, string];
+const STYLE = `${BASE}${OWN}`;
 
 const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 

@@ -32,7 +32,7 @@ export function sampleForm(
   return `<details class="try"><summary>Try it</summary>
 <form data-method="${method}" data-path="${escapeHtml(path)}"${type} aria-label="Sample of ${operationId}">
 ${inputs.join('')}${body === undefined ? '' : textarea(body.sample)}
-<p><button${method === 'DELETE' ? ' class="danger"' : ''} aria-label="${label}">Send</button> <output></output></p>
+<p><button class="${method === 'DELETE' ? 'danger' : 'primary'}" aria-label="${label}">Send</button> <output></output></p>
 <pre tabindex="0" aria-label="Response of ${operationId}" hidden></pre>
 </form></details>`;
 }
