@@ -1,7 +1,6 @@
 import { CosiftError, type ErrorCode, type Problem, type ProblemCode } from '../errors.js';
 import { jsonDepth, LIMITS } from '../schema/limits.js';
-import { isPlain, nameOf } from '../schema/plain.js';
-import { escapeToken } from '../schema/pointer.js';
+import { escapeToken, isPlain, nameOf } from '../schema/plain.js';
 
 const MAX_DEPTH = jsonDepth(LIMITS);
 

@@ -41,7 +41,6 @@ import { reembed } from './reembed.js';
 import { refuseMore } from './refuse-more.js';
 import { deleteCall, exportCall, mapCall, patchCall, queryCall, searchCall } from './requests.js';
 import { upsertOptions } from './upsert-in-batches.js';
-import { withProgress } from './with-progress.js';
 
 /**
  * The type of the data of records to write: `T`; any columns, or the type `Given` of the argument, if `T` has any
@@ -325,6 +324,20 @@ function portOf(database: object): DatabasePort {
 function pagesOf<Kind extends keyof PageRequests>(database: object, kind: Kind) {
   return (request: CheckedRequest<PageRequests[Kind]>, options: CallOptions) =>
     portOf(database).page(kind, request, options);
+}
+
+/**
+ * Yields the events of a stream of lines, and calls `onProgress` with each event of progress before. What was committed
+ * before an abort is told, so the events go on until the stream ends.
+ */
+async function* withProgress(
+  events: AsyncIterable<LineEvent>,
+  { onProgress }: UpsertLinesOptions,
+): AsyncGenerator<LineEvent, void, undefined> {
+  for await (const event of events) {
+    if (event.type === 'progress') onProgress?.(event);
+    yield event;
+  }
 }
 
 async function* exportedLines(

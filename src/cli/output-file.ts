@@ -4,7 +4,7 @@ import { open, readlink, realpath, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
-import { syncDirectory } from '../platform/sync-directory.js';
+import { syncDirectory } from '../platform/platform.js';
 
 /** A file that a command writes. It has its name only once it is complete and on disk. */
 export class OutputFile {

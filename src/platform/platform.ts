@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { CosiftError } from '../errors.js';
 
 /** The C library that this process is linked with. Native modules are built for one of them. */
@@ -20,6 +21,12 @@ export function describePlatform(): string {
 export function maxDescriptors(): number {
   const limit = Number(diagnosticReport().userLimits?.open_files?.soft);
   return limit > 0 ? limit : Number.POSITIVE_INFINITY;
+}
+
+/** Makes the names in a directory durable. */
+export async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, 'r');
+  await handle.sync().finally(() => handle.close());
 }
 
 export function packageVersion(): string {

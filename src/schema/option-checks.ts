@@ -9,8 +9,7 @@ import {
   typeName,
   withoutMember,
 } from './details.js';
-import { isPlain } from './plain.js';
-import { escapeToken } from './pointer.js';
+import { escapeToken, isPlain } from './plain.js';
 import { suggest } from './suggest.js';
 
 /** Returns the problems of a value; `pointer` is the JSON pointer to it. */

@@ -14,3 +14,8 @@ export function nameOf(value: unknown): string {
   const name = typeof own === 'string' ? own : 'object';
   return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name === 'Object' ? 'object' : name}`;
 }
+
+/** Escapes the name of a member for a JSON Pointer (RFC 6901). */
+export function escapeToken(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}

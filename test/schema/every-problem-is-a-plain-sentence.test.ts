@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { CosiftError, type Problem } from '../../src/errors.js';
-import { PATTERN_MEANINGS } from '../../src/schema/patterns.js';
+import { PATTERN_MEANINGS } from '../../src/schema/problems-of.js';
 import {
   checkServiceSchema,
   SERVICE_COMPONENTS,

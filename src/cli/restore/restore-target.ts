@@ -2,7 +2,7 @@ import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { DataLock, LOCK_FILE } from '../../databases/index.js';
 import { CosiftError } from '../../errors.js';
-import { syncDirectory } from '../../platform/sync-directory.js';
+import { syncDirectory } from '../../platform/platform.js';
 import { OTHER_FILES, RESTORE_DIRECTORY } from '../../store/archive/index.js';
 
 /** What a restore that was killed may have left. The databases take their place last. */
