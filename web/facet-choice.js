@@ -49,7 +49,6 @@ const isSame = (one, other) =>
 /** Whether the value or interval with these rules is chosen. */
 export const isChosen = (choices, rules) => choices.some((one) => isSame(one, rules));
 
-/** The filter without what is chosen in a facet. */
 export function withoutChoice(root, facet) {
   const { nodes } = choiceOf(root, facet);
   return nodes.length === 0 ? root : { ...root, rules: root.rules.filter((node) => !nodes.includes(node)) };

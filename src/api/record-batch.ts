@@ -50,7 +50,6 @@ export class RecordBatch {
     this.#encoding = encoding;
   }
 
-  /** Number of records. */
   get length(): number {
     return this.#length;
   }

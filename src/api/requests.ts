@@ -42,7 +42,6 @@ interface Names {
   members?: ArgumentNames;
 }
 
-/** The argument or option that says what to search for. */
 type QueryOption = 'query' | 'search';
 
 /** @throws {CosiftError} `invalid_request` for options that are unknown or have values that are not allowed. */

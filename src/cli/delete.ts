@@ -13,7 +13,6 @@ import { whereOption } from './where/parse-where.js';
 /** Maximum number of ids that a request may have. */
 const MAX_IDS = 1_000;
 
-/** Which records to delete, if not those of some ids. */
 type Selection = Extract<DeleteOptions, { ids?: undefined }>;
 
 interface DeleteCommandOptions extends SelectionOptions {

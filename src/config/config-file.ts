@@ -8,7 +8,6 @@ const DEFAULT_FILE = 'cosift.json';
 /** A file of settings is far smaller. A device may have no end. */
 const MAX_BYTES = 1 << 20;
 
-/** A config file as it was read. */
 export interface ConfigFile {
   path: string;
   /** By setting name. Members of the object `limits` have names such as `limits.filter_rules`. */

@@ -63,7 +63,6 @@ export function resolveConfig(
 /** Settings of scans in this process. */
 const LOCAL = new Set(['threads', 'vector_memory_megabytes']);
 
-/** Checks that the settings fit the place of the databases. */
 function checkStoreSettings(settings: ResolvedConfig['settings']): void {
   const given = settings.filter(({ origin }) => origin !== 'default');
   const hasStore = given.some(({ name }) => name === 'store');

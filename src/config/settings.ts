@@ -26,7 +26,6 @@ interface Definition {
   default?: string | number | boolean;
   /** The default when it is no fixed value. */
   defaultText?: string;
-  /** Unit of a number. */
   unit?: string;
   /** Returns the value of the setting; throws when the value is not valid. */
   parse: Parser;

@@ -72,7 +72,6 @@ export class DatabaseInfoCache {
     return [...this.#infos.keys()];
   }
 
-  /** The models of all databases. */
   models(): Set<string> {
     return new Set([...this.#infos.values()].flatMap(({ model }) => model ?? []));
   }

@@ -7,7 +7,6 @@ export function keptModelsPath(data: string): string {
   return path.join(data, 'models');
 }
 
-/** Returns the models that a data directory keeps, by name. */
 export function keptModels(data: string): ModelSources {
   const parent = keptModelsPath(data);
   if (!isDirectory(parent)) return {};

@@ -23,7 +23,6 @@ const MIN_GAP_MS = 150;
 
 /** The initial state of a job. */
 export interface ReembeddingFacts {
-  /** The new model. */
   model: string;
   /** The model of the current vectors; null when callers provided them. */
   from: string | null;

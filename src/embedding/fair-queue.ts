@@ -1,7 +1,6 @@
 import { groupOf, shareOf } from '../async/caller-path.js';
 import type { Job } from './job.js';
 
-/** The jobs of one caller. */
 interface Caller {
   /** Queued jobs by call, in the order of the calls' turns. */
   calls: Map<object, Job[]>;

@@ -23,7 +23,6 @@ export interface DenseLayer {
   weights: string;
 }
 
-/** Computes a layer. */
 export type LayerFunction = (input: Float64Array) => Float64Array;
 
 /** Reads the settings of a Dense module in `folder`. Throws an Error with the reason if it is not supported. */

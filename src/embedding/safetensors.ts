@@ -1,6 +1,5 @@
 import { open } from 'node:fs/promises';
 
-/** A tensor of floating-point numbers. */
 export interface FloatTensor {
   shape: readonly number[];
   values: Float32Array;

@@ -4,7 +4,6 @@ import type { TextTokenizer } from './tokenizer.js';
 
 /** A part of a text that fits into the window of the model. */
 export interface Passage {
-  /** The text to embed. */
   text: string;
   /** The line that most of the passage comes from. */
   line: number;
@@ -115,7 +114,6 @@ export function mayHaveMore(text: string, maxPassages: number): boolean {
   return text.length > maxPassages * MIN_PASSAGE;
 }
 
-/** Splits a text as a model takes it. */
 export function splitWith(
   tokenizer: Pick<TextTokenizer, 'countToWindow' | 'knows'>,
   { maxTokens, prompts }: Pick<ModelDirectory, 'maxTokens' | 'prompts'>,

@@ -24,7 +24,6 @@ export type Task =
     }
   | { kind: 'release' };
 
-/** The `workerData` of a worker. */
 export interface WorkerData {
   directory: ModelDirectory;
   /** The shared cells of the pool's {@link NativeCalls}. */

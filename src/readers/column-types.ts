@@ -4,7 +4,6 @@ import { type Cell, Nested, Numeral, textOf } from './cells.js';
 export const COLUMN_TYPES = ['text', 'number', 'boolean'] as const;
 export type ColumnType = (typeof COLUMN_TYPES)[number];
 
-/** A value of a record. */
 export type Value = string | number | boolean | null;
 
 /** A value of a column, and the line of its first row. */

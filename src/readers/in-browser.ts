@@ -22,7 +22,6 @@ import { TextColumns } from './text-columns.js';
 const SAMPLE_BYTES = 1 << 18;
 const SAMPLE_ROWS = 20;
 
-/** A line that is not stored. */
 export interface BadLine {
   line: number;
   reason: string;
@@ -99,7 +98,6 @@ export class BrowserFile {
     return new BrowserFile(format, inspection, { sample, broken, texts }, idColumn);
   }
 
-  /** The format in words. */
   get format(): string {
     return this.#format.description;
   }

@@ -119,7 +119,6 @@ export class Input {
     return this.#options.types?.[name] ?? this.inspection?.typeOf(name);
   }
 
-  /** Whether an option declares the type of a column. */
   hasDeclaredType(name: string): boolean {
     return this.#options.types?.[name] !== undefined;
   }
@@ -262,7 +261,6 @@ export class Input {
     return this.#options.idColumn !== undefined;
   }
 
-  /** Reads all rows, with the columns that are stored. */
   #rows(): AsyncGenerator<ReadRow[]> {
     const rows = this.format.rows();
     return this.#options.flatten ? flattenedRows(rows) : rows;

@@ -27,7 +27,6 @@ export function nameOfPosition({ line, record = 1 }: RowPosition, unit: string):
   return record === 1 ? `${unit} ${line}` : `record ${record} on ${unit} ${line}`;
 }
 
-/** A row of a file. */
 export interface SourceRow extends RowPosition {
   /** The names of the columns, in the order of the row. */
   names: readonly string[];
@@ -61,7 +60,6 @@ export interface Row extends RowPosition {
   readonly json: Uint8Array;
   /** The bytes that `json` has at most. */
   maxBytes: number;
-  /** The names of its columns. */
   names: readonly string[];
   /** The values of these columns; null also for a column that only identifies the record. */
   values: readonly Value[];

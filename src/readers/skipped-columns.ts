@@ -31,7 +31,6 @@ export class SkippedColumns {
     return columnNames(this.#texts, (name) => this.#found.has(name)).filter((name) => !this.#found.has(name));
   }
 
-  /** Returns the format without the columns. */
   applyTo(format: Format): Format {
     if (this.#names.size === 0) return format;
     const { sample } = format;

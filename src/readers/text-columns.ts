@@ -34,7 +34,6 @@ function kindOf(value: string): 'language' | 'code' | 'other' {
   return CODE.some((form) => form.test(value)) ? 'code' : 'language';
 }
 
-/** What the values of a column are. */
 class TextColumn {
   #values = 0;
   #language = 0;

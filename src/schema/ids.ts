@@ -14,7 +14,6 @@ export const DATABASE_ID = /^[a-z0-9_-]{1,64}$/;
 /** Matches the epoch of a change feed. */
 export const EPOCH = /^[0-9a-f]{32}$/;
 
-/** The UUID of a record. */
 export const uuid = {
   type: 'string',
   format: 'uuid',

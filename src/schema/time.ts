@@ -9,7 +9,6 @@ export const time = {
   description: `${FORM} Digits below a millisecond are cut off.`,
 } as const;
 
-/** A time in a response. */
 export const utcTime = { type: 'string', format: 'date-time' } as const;
 
 export const timeRange = {

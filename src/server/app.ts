@@ -41,7 +41,6 @@ export interface AppOptions {
   /** Rate limit of each key; absent: none. */
   rate?: Rate;
   capacity?: Capacity;
-  /** Maximum number of open connections. */
   maxConnections?: number;
   timeouts?: Timeouts;
   /** Whether to serve the page at `/`. Default: yes. */

@@ -136,7 +136,6 @@ function openWebhooks(
   });
 }
 
-/** The options of the app that come from the configuration. */
 function appOptions(config: Config, timeouts: Partial<Timeouts> | undefined): Partial<AppOptions> {
   return {
     limits: config.limits,

@@ -40,7 +40,6 @@ function methodsOf(method: string): string[] {
   return method === 'GET' ? ['GET', 'HEAD'] : [method];
 }
 
-/** Adds the routes of all operations, and of the files of the page. */
 export function addRoutes(app: FastifyInstance, dependencies: Dependencies): void {
   const served: [string, Served][] = [...Object.entries(OPERATIONS), ['page', PAGE_FILE]];
   for (const [operationId, operation] of served) {

@@ -1,4 +1,3 @@
-/** Vectors of texts. */
 export interface EmbeddedVectors {
   /** One after the other: one for each text, or one for each passage of a text that was split. */
   vectors: Float32Array;

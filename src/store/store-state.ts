@@ -34,7 +34,6 @@ export interface SearchStats {
   waiting: number;
   /** Scans that are running. Several searches may share one scan. */
   running: number;
-  /** Searches answered. */
   answered: number;
   /** Bytes of vectors that searches have read. */
   bytesRead: number;

@@ -35,7 +35,6 @@ interface Node {
   leadingComments?: readonly { type: string; value: string; end?: number | undefined }[] | null | undefined;
 }
 
-/** Reads the declarations of one source file. */
 export class DeclarationReader {
   readonly #source: string;
 

@@ -9,7 +9,6 @@ import { generatedLines } from './generated-records.js';
 /** Rates of imports, in records per second. */
 export interface ImportRates {
   records: number;
-  /** Texts are embedded. */
   embedding_per_second: number;
   /** The same records with their vectors, read from an export. */
   with_vectors_per_second: number;

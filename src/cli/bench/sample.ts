@@ -10,7 +10,6 @@ const SAMPLED = 200;
 const MAX_QUERY_LENGTH = 80;
 const MAX_QUERY_WORDS = 8;
 
-/** What is searched for: a text, or a vector if the database has no model. */
 export type Query = { text: string } | { vector: number[] };
 
 /** Returns records that are chosen at random among the first {@link MAX_RECORDS_READ}. */

@@ -15,7 +15,6 @@ export interface OutputOptions {
 /** As any new file: the umask says who may read it. */
 const MODE = 0o666;
 
-/** Writes bytes to a file or to standard output. */
 export async function writeOutput(bytes: AsyncIterable<Uint8Array>, options: OutputOptions): Promise<void> {
   const { file, gzip, signal } = options;
   if (file === undefined) return await writeBytes(bytes, signal);

@@ -9,7 +9,6 @@ type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][nu
 const GROUP_RECORDS = 20_000;
 const GROUP_VALUES = 1_000_000;
 
-/** A column of the file. */
 interface Column {
   name: string;
   schema: SchemaElement[];

@@ -10,7 +10,6 @@ const CHUNK_BYTES = 1 << 16;
 
 export interface UpsertCalls extends AttemptCalls {
   onBad(row: Row, reason: string): void;
-  /** Called with the number of rows that are read and records that are stored. */
   onProgress(rows: number, stored: number): void;
 }
 

@@ -3,7 +3,6 @@ import { count, plural } from '../progress-bar.js';
 
 const VISIBLE = /[^\s\p{Cc}]/u;
 
-/** The values of a column. */
 interface Column {
   name: string;
   isEmbedded: boolean;

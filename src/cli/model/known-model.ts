@@ -19,7 +19,6 @@ export interface KnownModel {
   name: string;
   directory: string;
   dimensions: number;
-  /** Maximum number of tokens of a text. */
   maxTokens: number;
   fingerprint: string;
   bytes: number;

@@ -35,7 +35,6 @@ const INSTEAD: Readonly<Record<string, string>> = {
   null: 'write is empty for a missing or empty value',
 };
 
-/** Reads an operator. */
 export function parseOperator(tokens: Tokens): WrittenOperator {
   let candidates = OPERATORS;
   for (let at = 0; ; at++) {

@@ -9,7 +9,6 @@ export type RecordSource = Pick<RecordStore, 'describeDatabase' | 'exportLines'>
 
 /** What a pass over two databases found. */
 export interface CopyResult {
-  /** Records of the source. */
   records: number;
   /** Records that were different in the target, or were there alone. */
   written: number;

@@ -13,7 +13,6 @@ export interface DialectOptions {
   separator?: string;
   /** The character around fields; '' for none. */
   quote?: string;
-  /** Number of lines above the header. */
   skipLines?: number;
 }
 

@@ -1,7 +1,6 @@
 import type { CsvRow } from './splitter.js';
 
 export interface CsvHeader {
-  /** The names of the columns. */
   names: readonly string[];
   /** Number of fields of the header. */
   width: number;

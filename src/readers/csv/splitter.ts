@@ -207,7 +207,6 @@ export class CsvSplitter {
   }
 }
 
-/** Counts a character between two indexes of a text. */
 function count(text: string, character: string, start: number, end: number): number {
   let found = 0;
   for (let at = text.indexOf(character, start); at >= 0 && at < end; at = text.indexOf(character, at + 1)) {

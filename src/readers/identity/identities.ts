@@ -46,7 +46,6 @@ export class Identities {
     if (uuidWords) this.#uuids.set(uuidWords, line);
   }
 
-  /** Returns the line of the record with this id; 0 when there is none. */
   lineOfId(id: number): number {
     return this.#ids.get(wordsOfId(id));
   }

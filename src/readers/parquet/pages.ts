@@ -33,7 +33,6 @@ const TOO_LARGE =
   `cannot be read: the pages that must be in memory at once are larger than ${MAX_MEMORY >> 20} MiB; write the file ` +
   'with smaller row groups, such as pyarrow.parquet.write_table(table, file, row_group_size=10_000)';
 
-/** A page with values. */
 export interface Page {
   /** Number of values, including nulls. */
   count: number;

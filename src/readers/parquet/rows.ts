@@ -49,7 +49,6 @@ export class ParquetRows {
     return rows;
   }
 
-  /** The number of rows. */
   get total(): number {
     return this.#file.groups.reduce((sum, group) => sum + rowsOf(group), 0);
   }
@@ -170,7 +169,6 @@ function leavesOf(field: Field): Field[] {
   return field.children.length === 0 ? [field] : field.children.flatMap(leavesOf);
 }
 
-/** A column of the file. */
 interface Column {
   name: string;
   field: Field;

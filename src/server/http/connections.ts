@@ -39,7 +39,6 @@ interface Connection {
   since: number;
 }
 
-/** The connections of a server. */
 interface Connections {
   open: Map<Socket, Connection>;
   /** The requests beyond the limit of their connection. */

@@ -11,7 +11,6 @@ export interface Parameter<Value = unknown> {
   must(limits: Limits): string;
   /** Returns the value of a text; undefined for a text that does not match the schema, or is out of range. */
   parse(text: string, limits: Limits): Value | undefined;
-  /** The value when the parameter is absent. */
   absent: Value;
 }
 
@@ -24,7 +23,6 @@ export type Values<Query extends Parameters> = {
 
 const WHOLE = /^(0|[1-9][0-9]{0,15})$/;
 
-/** A whole number from `min` to `max`. */
 export function wholeNumber(
   description: string,
   [min, max]: readonly [number, (limits: Limits) => number],

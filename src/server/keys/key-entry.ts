@@ -35,7 +35,6 @@ export function entryOf(stored: StoredKey): KeyEntry {
   };
 }
 
-/** Returns what may be shown of a key. */
 export function describeKey({ sha256: _, ancestors, ...description }: StoredKey): KeyDescription {
   return { ...description, issued_by: ancestors.at(-1) ?? ADMIN.keyId };
 }

@@ -78,7 +78,6 @@ function exampleOf(code: ErrorCode): object {
   };
 }
 
-/** A reference to the schema of this name in the document. */
 export function reference(name: string): object {
   return { $ref: `#/components/schemas/${name}` };
 }

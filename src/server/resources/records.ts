@@ -175,7 +175,6 @@ export const RECORDS: Resource = {
   },
 };
 
-/** The options of a write. */
 function optionsOf(request: FastifyRequest, keys: KeyStore, signal: AbortSignal) {
   return {
     signal,

@@ -12,7 +12,6 @@ import type { WebhookStore } from './webhook-store.js';
  */
 export class FileWebhookStore implements WebhookStore {
   readonly #file: string;
-  /** The webhooks in the file. */
   #webhooks: ReadonlyMap<string, StoredWebhook>;
   /** Resolves once the last change is written or has failed. */
   #lastChange: Promise<void> = Promise.resolve();

@@ -10,7 +10,6 @@ export interface TarSource {
   source: string | Uint8Array;
 }
 
-/** A file that is read. */
 export interface TarFile {
   path: string;
   bytes: number;

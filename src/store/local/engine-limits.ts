@@ -1,7 +1,6 @@
 import type { Limits } from '../../schema/index.js';
 import type { EngineLimits } from './binding.js';
 
-/** The limits of requests as the engine takes them. */
 export function engineLimits(limits: Limits): EngineLimits {
   return {
     filterDepth: limits.filter_depth,

@@ -139,7 +139,6 @@ export class Catalog {
     return rows.map(({ id }) => id);
   }
 
-  /** The databases of a group. */
   async list(sql: Sql, group: Group): Promise<CatalogEntry[]> {
     const rows = await sql.run<Row>(`SELECT * FROM ${group.databases} ORDER BY id`);
     return rows.map((row) => ({ ...row, group }));
@@ -165,7 +164,6 @@ export class Catalog {
     return unwrap(native().makeRules(id, epoch, settings, engineLimits(this.#limits)));
   }
 
-  /** Creates a database, or describes one that exists with the same settings. */
   async create(id: string, given: StoreSettings): Promise<{ created: boolean; database: StoredDatabase }> {
     const database = this.#servers.of(id);
     const found = await database.write((sql) => this.#existing(sql, id, given));

@@ -38,10 +38,8 @@ export interface CountedFacets {
   counter: NativeFacets;
 }
 
-/** The matches that are counted. */
 interface Matches {
   sql: Sql;
-  /** The table of the records. */
   table: string;
   where: (values: Values) => string[];
   facets: CountedFacets | undefined;

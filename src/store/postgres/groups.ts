@@ -20,7 +20,6 @@ export class Groups {
     this.all = Array.from({ length: count }, (_, place) => groupOf(place, count));
   }
 
-  /** The group of a database. */
   of(id: string): Group {
     const { all } = this;
     const place = all.length === 1 ? 0 : createHash('sha256').update(id).digest().readUInt32BE() % all.length;

@@ -33,7 +33,6 @@ export class LexicalMatches {
     this.#weight = weight;
   }
 
-  /** All matches in order. */
   async all(threshold: number): Promise<Match[]> {
     return this.#sorted(await this.#from(threshold, threshold));
   }

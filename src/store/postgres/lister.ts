@@ -133,7 +133,6 @@ async function pageOf(
 interface Order {
   terms: string[];
   descending: boolean;
-  /** The column of a time. */
   time?: string;
   /** For a column: the place of a value's kind in the order, and the value if it has the kind. */
   rank?: string;

@@ -16,7 +16,6 @@ export class MatchOrder {
     this.#isUuid = form === 'uuid';
   }
 
-  /** The column of the identity. */
   get column(): string {
     return this.#isUuid ? 'uuid' : 'id';
   }
@@ -36,7 +35,6 @@ export class MatchOrder {
     return a.uuid < b.uuid ? -1 : Number(a.uuid > b.uuid);
   }
 
-  /** Whether a match comes after a position. */
   isAfter(match: Match, { score, id }: { score: number; id: string }): boolean {
     if (match.score !== score) return match.score < score;
     return this.#isUuid ? match.uuid > id : match.id > Number(id);

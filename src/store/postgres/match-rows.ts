@@ -25,7 +25,6 @@ export class MatchRows {
     this.#likely.catch(() => undefined);
   }
 
-  /** The rows of matches, in their order. */
   async of(matches: readonly Match[]): Promise<(RecordRow & RowVectors)[]> {
     if (matches.length === 0) return [];
     const byId = new Map<number, SizedRow>();

@@ -8,7 +8,6 @@ import type { VectorSource } from './vector-source.js';
 /** What the parts of one search share. */
 export interface SearchContext {
   sql: Sql;
-  /** The table of the records. */
   table: string;
   restriction: Restriction;
   order: MatchOrder;

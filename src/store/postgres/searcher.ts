@@ -75,7 +75,6 @@ export class Searcher {
   }
 }
 
-/** One search in its transaction. */
 class Search {
   readonly #request: StoreSearchRequest;
   readonly #plan: SearchPlan;

@@ -113,7 +113,6 @@ export async function makeTables(
   return await makeRecordTables(sql, { number, generation: 1 }, dimensions, group);
 }
 
-/** Makes the next tables for the records of a database. */
 export async function makeNextTables(
   sql: Sql,
   number: number,

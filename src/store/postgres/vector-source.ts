@@ -21,7 +21,6 @@ export interface Candidate {
 
 /** What restricts a scan. */
 interface ScanRange {
-  /** The least score. */
   minScore: number;
   /** The largest score, if there is one. */
   maxScore: number | undefined;
