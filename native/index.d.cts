@@ -396,10 +396,6 @@ export interface NativePageContent {
   total?: number
   /** The member `facets`. */
   facets?: Uint8Array
-  /** Candidates of an approximate index that were ranked, if it was used. */
-  candidates?: number
-  /** Why an approximate index was not used, if a search allows it. */
-  indexNotUsed?: string
   /** Records that exist for the caller. */
   records: number
   /** Records that were fetched and scored, or matches of a listing. */

@@ -68,12 +68,6 @@ export function checkRust() {
   if (process.platform === 'linux' && output('cc', ['--version']) === undefined) {
     fail('A C compiler is needed to build the engine. On Debian and Ubuntu: apt-get install build-essential');
   }
-  const cxx = process.env.CXX ?? 'c++';
-  if (process.platform === 'linux' && output(cxx, ['--version']) === undefined) {
-    fail(
-      'A C++ compiler is needed to build the engine. On Debian and Ubuntu: apt-get install build-essential',
-    );
-  }
 }
 
 /** Files below `path` that `keep` accepts, in a fixed order. */

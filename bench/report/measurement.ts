@@ -54,10 +54,6 @@ export interface Values {
   /** The fewest searches a second that are accepted. */
   readonly goal_per_second?: number;
   readonly recall?: number;
-  /** The lowest recall of a query. */
-  readonly worst_recall?: number;
-  /** The lowest recall of a query that is accepted. */
-  readonly goal_recall?: number;
   readonly wrong?: number;
   readonly missing?: number;
   /** Correct records of 20 pages that are on none of them: a share in suite `peers`, a number elsewhere. */

@@ -71,11 +71,6 @@ export interface ScoreOptions {
 /** Options of `search` and `searchAll`. */
 export interface SearchOptions<T = Data> extends PageOptions<T>, ScoreOptions {
   /**
-   * Whether to use the approximate index of the database where that is faster. The search may miss a few matches. Not
-   * with `total` or `facets`. Default: false.
-   */
-  approximate?: boolean | undefined;
-  /**
    * Whether to show which passage of a long record matches best, in the member `passage` of its result. Default: false.
    */
   passages?: boolean | undefined;

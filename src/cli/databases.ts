@@ -20,7 +20,6 @@ interface CreateOptions extends ShowOptions {
   embed?: string[];
   model?: string;
   dimensions?: number;
-  approximate?: true;
   lexical?: true;
 }
 
@@ -63,7 +62,6 @@ export function databasesCommand(): Command {
           'the model: the built-in one, or one of --models (default: the built-in one)',
         )
         .option('--dimensions <n>', 'for a database of your own vectors: numbers per vector', parseCount)
-        .option('--approximate', 'keep an index for approximate searches')
         .option('--lexical', 'index the words, for searches with --lexical; also for an existing database')
         .option('--json', 'print the description of the database as JSON')
         .addHelpText(
@@ -111,8 +109,7 @@ async function show(id: string, options: ShowOptions): Promise<void> {
 
 async function print(description: DatabaseDescription, { json }: ShowOptions): Promise<void> {
   if (json) return writeLines([shownJson(description, 2)]);
-  const { id, records, model, dimensions, embed, approximate, lexical, sizes, times, reembedding, columns } =
-    description;
+  const { id, records, model, dimensions, embed, lexical, sizes, times, reembedding, columns } = description;
   const { passages, without_text } = description;
   const facts = [
     ['records', count(records)],
@@ -121,10 +118,6 @@ async function print(description: DatabaseDescription, { json }: ShowOptions): P
     ['model', model ?? 'none: records and searches bring their own vectors'],
     ['dimensions', String(dimensions)],
     ...(model === null ? [] : [['embedded columns', embed.columns?.join(', ') ?? 'every text']]),
-    [
-      'approximate index',
-      approximate ? `yes, ${count(description.approximate_records ?? 0)} records are ready` : 'no',
-    ],
     ['words', lexical ? `indexed of ${count(description.lexical_records ?? 0)} records` : 'not indexed'],
     ['memory', bytes(sizes.memory_bytes)],
     ['disk', bytes(sizes.disk_bytes)],
@@ -147,12 +140,11 @@ async function print(description: DatabaseDescription, { json }: ShowOptions): P
 }
 
 async function create(id: string, options: CreateOptions): Promise<void> {
-  const { embed, model, dimensions, approximate, lexical } = options;
+  const { embed, model, dimensions, lexical } = options;
   const settings: DatabaseSettings = {
     ...(embed !== undefined && { embed: { columns: columnNames(embed) } }),
     ...(model !== undefined && { model }),
     ...(dimensions !== undefined && { dimensions }),
-    ...(approximate && { approximate }),
     ...(lexical && { lexical }),
   };
   await using databases = await openTarget(options, { create: true });

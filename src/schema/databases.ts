@@ -44,12 +44,6 @@ export const databaseSettings = {
       description:
         'Number of values of each vector. Records and searches then bring their own vectors, and the database has no model.',
     },
-    approximate: {
-      type: 'boolean',
-      description:
-        'Whether to keep an index for searches with `approximate`, from eight million records on. The index takes memory ' +
-        'and time to build. Default: false.',
-    },
     lexical: {
       type: 'boolean',
       description:
@@ -69,7 +63,6 @@ export const databaseDescription = {
     'model',
     'fingerprint',
     'dimensions',
-    'approximate',
     'lexical',
     'embed',
     'columns',
@@ -99,13 +92,6 @@ export const databaseDescription = {
       description: 'A hash of everything that determines the vectors of the model.',
     },
     dimensions: { ...count, description: 'Number of values of each vector.' },
-    approximate: { type: 'boolean', description: 'Whether searches may be approximate.' },
-    approximate_records: {
-      ...count,
-      description:
-        'With `approximate`: records that are in the index or need no index. The index is complete when these are all ' +
-        'records.',
-    },
     lexical: { type: 'boolean', description: 'Whether searches can take exact words into account.' },
     lexical_records: {
       ...count,

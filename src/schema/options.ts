@@ -51,7 +51,7 @@ export const OPTIONS = {
   call: { signal },
   upsert: { signal, onProgress: callback },
   export: { filter: partOfRequest, vectors: flag, signal },
-  search: { ...page, ...score, approximate: flag, passages: flag },
+  search: { ...page, ...score, passages: flag },
   query: { ...page, sort: partOfRequest },
   map: { ...selection, ...score, search: partOfRequest, columns: partOfRequest },
   delete: { ...selection, ids: partOfRequest },

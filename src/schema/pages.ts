@@ -121,7 +121,6 @@ export function pageSchema(record: string) {
           'The records of the page: of a search by score, highest first; of a query in the order of `sort`.',
       },
       pagination: { $ref: '#/components/schemas/PagePosition' },
-      approximate: { const: true, description: 'Present if the search was allowed to miss matches.' },
       total: { $ref: '#/components/schemas/Total' },
       facets: {
         type: 'array',

@@ -117,12 +117,6 @@ export function searchRequestSchema(group: string) {
       },
       time_range: { $ref: '#/components/schemas/TimeRange' },
       pagination: { $ref: '#/components/schemas/Pagination' },
-      approximate: {
-        type: 'boolean',
-        description:
-          'Default: false. If the database has an approximate index, the search uses it where that is faster, and may ' +
-          'miss a few matches. Not with `total` or `facets`.',
-      },
       passages: {
         type: 'boolean',
         description:

@@ -170,7 +170,6 @@ export interface DatabaseInfo {
 
 export interface StoreSettings extends DatabaseInfo {
   embed?: Embed | undefined;
-  approximate?: boolean | undefined;
   lexical?: boolean | undefined;
 }
 

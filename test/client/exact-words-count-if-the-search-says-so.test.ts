@@ -142,10 +142,6 @@ describe.each(['library', 'client'])('over the %s', (side) => {
       'invalid_request',
       ['/lexical'],
     ]);
-    expect(await refusal(database().search('gcc', { lexical: 0.3, approximate: true }))).toEqual([
-      'invalid_request',
-      ['/approximate'],
-    ]);
     // The setting is switched on by the same settings with it, and stays on.
     const { lexical } = await (await databases.createDatabase('plain', { lexical: true })).describe();
     expect(lexical).toBe(true);

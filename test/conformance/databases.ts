@@ -21,7 +21,6 @@ export function describeDatabases(open: OpenDatabases): void {
         model: null,
         fingerprint: null,
         dimensions: 3,
-        approximate: false,
         embed: { columns: ['a', 'b'] },
         columns: [],
       });
@@ -33,7 +32,6 @@ export function describeDatabases(open: OpenDatabases): void {
         { dimensions: 4, embed: { columns: ['a', 'b'] } },
         { dimensions: 3 },
         { dimensions: 3, embed: { columns: ['b', 'a'] } },
-        { ...settings, approximate: true },
         {},
       ]) {
         await expect(databases.catalog.create(id, other), JSON.stringify(other)).rejects.toMatchObject({

@@ -93,13 +93,6 @@ export function describeRefusedRequests(open: OpenDatabases): void {
         'invalid_value',
       ],
       ['a sort of a search', { search, sort: { column: 'a' } }, 'invalid_request', '/sort', 'unknown_member'],
-      [
-        'an approximate search without an index',
-        { search, approximate: true },
-        'invalid_request',
-        '/approximate',
-        'invalid_value',
-      ],
     ])('a search with %s', (_, request, code, pointer, problem) =>
       refused(database.search(request), code, pointer, problem),
     );
@@ -123,25 +116,11 @@ export function describeRefusedRequests(open: OpenDatabases): void {
         'value_too_long',
       ));
 
-    test.each([{ total: true }, { facets: [{ column: 'a' }] }])(
-      'an approximate search with %j',
-      async (counted) => {
-        const approximate = await shared.create({ dimensions: 2, approximate: true });
-        await refused(
-          approximate.search({ search, approximate: true, ...counted }),
-          'invalid_request',
-          '/approximate',
-          'invalid_value',
-        );
-      },
-    );
-
     test.each<[object, string, ProblemCode]>([
       [{ sort: { column: 'a', time: 'last_seen_time' } }, '/sort', 'invalid_value'],
       [{ sort: { time: 'synced_at' } }, '/sort/time', 'invalid_value'],
       [{ sort: { column: 'a', direction: 'down' } }, '/sort/direction', 'invalid_value'],
       [{ sort: { column: '' } }, '/sort/column', 'invalid_column'],
-      [{ approximate: true }, '/approximate', 'unknown_member'],
       [{ search }, '/search', 'unknown_member'],
       [{ facets: [] }, '/facets', 'invalid_value'],
       [{ facets: [{ column: 'a', limit: 101 }] }, '/facets/0/limit', 'invalid_value'],

@@ -225,30 +225,5 @@ export function describeScores(open: OpenDatabases): void {
         [2, relevanceScore(first, second)],
       ]);
     });
-
-    test('a search that may be approximate says so, and its scores are the true ones', async () => {
-      const database = await shared.create({ dimensions: 2, approximate: true });
-      expect(await database.describe()).toMatchObject({ approximate: true });
-      const records = Array.from({ length: 60 }, (_, at) => ({ id: at + 1, data: {}, vector: [1, at / 20] }));
-      await database.upsert(records);
-      const request = { search: { vector: [1, 0], threshold: 0 } };
-      const exact = await database.search(request);
-      expect(exact).not.toHaveProperty('approximate');
-      const expected = new Map(await scores(database, [1, 0]));
-      const found = new Set();
-      for (let cursor: string | undefined; ; ) {
-        const pagination = { limit: 7, ...(cursor && { cursor }) };
-        const page = await database.search({ ...request, approximate: true, pagination });
-        expect(page.approximate).toBe(true);
-        for (const { id, relevance_score } of page.results) {
-          expect(found.has(id), 'no record comes twice').toBe(false);
-          found.add(id);
-          expect(relevance_score).toBe(expected.get(id));
-        }
-        cursor = page.pagination.next_cursor;
-        if (cursor === undefined) break;
-      }
-      expect(found.size).toBeGreaterThan(30);
-    });
   });
 }

@@ -32,7 +32,6 @@ export interface Result {
 export interface Page {
   results: Result[];
   pagination: { limit: number; has_more: boolean; next_cursor?: string };
-  approximate?: true;
   total?: { value: number };
   facets?: FacetCounts[];
   explain?: Record<string, unknown>;

@@ -46,7 +46,7 @@ const REQUESTS: Partial<Record<ServiceComponent, Json[]>> = {
     { filter: FILTER, time_range: RANGE },
   ],
   WebhookRequest: [{ url: 'https://example.org/', after: 1 }],
-  DatabaseSettings: [{ embed: { columns: ['a', 'b'] }, model: 'm', approximate: true }, { dimensions: 3 }],
+  DatabaseSettings: [{ embed: { columns: ['a', 'b'] }, model: 'm', lexical: true }, { dimensions: 3 }],
   ReembeddingRequest: [{ model: 'm' }],
   KeyRequest: [
     { name: 'k', actions: ['search', 'records.read'], databases: ['a', 'b'], filter: FILTER },

@@ -9,7 +9,7 @@ const VALUES: Record<string, unknown[]> = {
   threshold: [-0.1, -0, 0, 0.5, 1, 1.000_001, '1', null, false, {}],
   total: [true, false, null, 0, 'true'],
   explain: [true, false, null, 0, 'true'],
-  approximate: [true, false, null, 0, 'true'],
+  passages: [true, false, null, 0, 'true'],
 };
 
 /** The request that a search with this option sends. */

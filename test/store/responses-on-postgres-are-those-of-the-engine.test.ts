@@ -120,7 +120,7 @@ describe('responses about hostile texts (seed 17)', () => {
     const embed = { columns: ['b', 'a'] };
     const calls: ((store: RecordStore) => Promise<unknown>)[] = [
       (store) => store.createDatabase('db', { ...settings, dimensions: 4 }),
-      (store) => store.createDatabase('db', { ...settings, embed, approximate: true, lexical: true }),
+      (store) => store.createDatabase('db', { ...settings, embed, lexical: true }),
       (store) => store.describeDatabase('none'),
       (store) => store.reembedder.cancel('db'),
       (store) => store.record('db', '999999', { form: 'integer' }),
@@ -226,7 +226,7 @@ describe('responses about hostile texts (seed 17)', () => {
   });
 
   test('a description has the same members in the same order', async () => {
-    const settings = { fingerprint: null, model: null, dimensions: 3, approximate: true, lexical: true };
+    const settings = { fingerprint: null, model: null, dimensions: 3, lexical: true };
     const described = [];
     for (const store of [local, postgres]) {
       await store.createDatabase('described', settings);

@@ -136,8 +136,8 @@ const useAll = async () => {
   });
   await store.load();
   const of = { model: 'm', fingerprint: 'm', dimensions: 2 };
-  await store.createDatabase('all', { ...of, approximate: true });
-  await store.createDatabase('all', { ...of, approximate: true, lexical: true });
+  await store.createDatabase('all', of);
+  await store.createDatabase('all', { ...of, lexical: true });
   const texts = Array.from({ length: 60 }, (_, at) => ({ id: at + 1, data: { text: `text ${at}` } }));
   await put('all', texts.slice(0, 30), 2);
   await put('all', texts.slice(30));
@@ -145,10 +145,6 @@ const useAll = async () => {
   await put('all', [{ id: 1, data: { text: 'other' } }]);
   await put('db', [{ id: 1_000, data: { text: 'long '.repeat(4_000) }, vector: [1, 0] }]);
   await put('db', [{ id: 1_000, data: { text: 'short' }, vector: [1, 0] }]);
-  for (const table of ['records_3_1 USING hnsw (emb', 'passages_3_1 USING hnsw (passage_emb']) {
-    await pglite.write((sql) => sql.run(`CREATE INDEX ON cosift.${table} vector_ip_ops)`));
-  }
-  await search('all', { approximate: true });
   for (const weight of [0.3, 1]) {
     const lexical = { weight, text: 'text 7' };
     const { body } = await search('all', { lexical, explain: true });

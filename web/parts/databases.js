@@ -80,11 +80,10 @@ function Database({ database, mayDrop, onChoose, drop }) {
   </li>`;
 }
 
-function stateOf({ reembedding, approximate, approximate_records: indexed = 0, records }) {
+function stateOf({ reembedding }) {
   if (reembedding !== undefined && reembedding.state !== 'done') {
     return `${reembedding.state}: ${count(reembedding.done)} of ${count(reembedding.records)} embedded with ${reembedding.model}`;
   }
-  if (approximate && indexed < records) return `ready; approximate index at ${count(indexed)}`;
   return 'ready';
 }
 

@@ -51,26 +51,20 @@ export class Cosift implements Peer {
   readonly #model: GivenModel;
   readonly #database: string;
   #engine?: NativeEngine;
-  readonly #approximate: boolean;
 
   constructor(
     threads: number,
     model: GivenModel = { model: 'given', fingerprint: 'given' },
     database = DATABASE,
-    approximate = false,
   ) {
     this.#threads = threads;
     this.#model = model;
     this.#database = database;
-    this.#approximate = approximate;
   }
 
-  /**
-   * Makes another database in the same engine, with `approximate` if its searches may miss matches. Only the first
-   * database is closed.
-   */
-  async beside(database: string, dataset: Dataset, approximate = false): Promise<Cosift> {
-    const other = new Cosift(this.#threads, this.#model, database, approximate);
+  /** Makes another database in the same engine. Only the first database is closed. */
+  async beside(database: string, dataset: Dataset): Promise<Cosift> {
+    const other = new Cosift(this.#threads, this.#model, database);
     other.#engine = this.engine;
     await other.#fill(dataset);
     return other;
@@ -92,7 +86,6 @@ export class Cosift implements Peer {
       ...this.#model,
       dimensions: dataset.dimensions,
       embed: { columns: ['title'] },
-      approximate: this.#approximate,
     };
     unwrap(await this.engine.createDatabase(this.#database, JSON.stringify(settings)));
     const step = 4_000;
@@ -147,7 +140,7 @@ export class Cosift implements Peer {
   ): Promise<PageHits> {
     const page = await this.engine.search(
       this.#database,
-      searchRequest(request, { ...members, ...(this.#approximate && { approximate: true }) }),
+      searchRequest(request, members),
       Float64Array.from(query),
       stop,
     );

@@ -27,7 +27,7 @@ export interface Fixture {
 /** The goal of a cell: the largest accepted ratio to the usual case, or the largest accepted time. */
 export type Goal = Pick<
   Values,
-  'goal_times' | 'goal_p50_ms' | 'goal_p99_ms' | 'goal_mean_ms' | 'goal_abort_ms' | 'goal_recall'
+  'goal_times' | 'goal_p50_ms' | 'goal_p99_ms' | 'goal_mean_ms' | 'goal_abort_ms'
 >;
 
 /** Microseconds of an operation. */

@@ -2,7 +2,6 @@ import { openDataset, SEED } from '../../data/dataset.js';
 import { inTemporaryDirectory } from '../../paths.js';
 import { Cosift } from '../../peers/adapters/cosift.js';
 import type { Session, Suite } from '../session.js';
-import { APPROXIMATE } from './approximate.js';
 import { CHANGING } from './changing.js';
 import type { Cliff, Fixture } from './cliff.js';
 import { DESCRIPTIONS } from './descriptions.js';
@@ -28,7 +27,6 @@ const ALL: readonly Cliff[] = [
   DESCRIPTIONS,
   MANY_RULES,
   TIES,
-  APPROXIMATE,
   FIRST_BASIS,
   MANY_DATABASES,
   HTTP,

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use cosift_engine::{
-    Embedded, Error, ExternalIndexUse, ExternalPage, ExternalRow, ExternalSelection, Header,
-    RecordUuid,
+    Embedded, Error, ExternalPage, ExternalRow, ExternalSelection, Header, RecordUuid,
 };
 use napi::bindgen_prelude::{Float32Array, Uint8Array, Uint32Array};
 use napi_derive::napi;
@@ -92,10 +91,6 @@ pub struct NativePageContent {
     pub total: Option<f64>,
     /// The member `facets`.
     pub facets: Option<Uint8Array>,
-    /// Candidates of an approximate index that were ranked, if it was used.
-    pub candidates: Option<f64>,
-    /// Why an approximate index was not used, if a search allows it.
-    pub index_not_used: Option<String>,
     /// Records that exist for the caller.
     pub records: f64,
     /// Records that were fetched and scored, or matches of a listing.
@@ -124,14 +119,9 @@ impl TryFrom<NativePageContent> for ExternalPage {
     type Error = Error;
 
     fn try_from(content: NativePageContent) -> Result<Self, Error> {
-        let used = content.candidates.map(|candidates| ExternalIndexUse::Used {
-            candidates: candidates as u64,
-        });
-        let not_used = content.index_not_used;
         Ok(Self {
             rows: rows(content.rows)?,
             selection: ExternalSelection {
-                index_use: used.or(not_used.map(|reason| ExternalIndexUse::NotUsed { reason })),
                 total: content.total.map(|total| total as u64),
                 facets: content.facets.map(|facets| facets.to_vec()),
                 records: content.records as u64,

@@ -5,7 +5,6 @@
 //! A write is one path: prepare → commit to the store → next snapshot.
 
 mod api;
-mod approximate;
 mod background;
 mod columns;
 mod disk;
@@ -46,7 +45,7 @@ pub use limits::{FilterLimits, Limits};
 pub use record::{InvalidVector, RecordId, RecordUuid, ValidationCode, ValidationError};
 pub use reembedding::ReembeddingBatch;
 pub use runtime::{Event, EventCode, EventLevel, MetricsReading, StopFlag, TakenEvents};
-pub use search::{ExternalIndexUse, ExternalSelection, Page, SearchStats};
+pub use search::{ExternalSelection, Page, SearchStats};
 pub use settings::TextLine;
 pub use store::{Header, StoreError};
 pub use write::{Committed, Embedded, Format, LineError, Prepared, Status, Upserted};

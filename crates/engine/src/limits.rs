@@ -21,10 +21,6 @@ pub struct Limits {
     pub keep_changes: Duration,
     /// Maximal bytes of exact vectors that searches keep in memory, of all databases.
     pub vector_bytes: usize,
-    /// Records from which on a database with `approximate` keeps an index. A smaller database is scanned, because that is
-    /// not slower: a scan takes 7 ns a record, and a search of the index 5 ms at 100,000 records and several times as
-    /// long at millions, where it waits for memory.
-    pub approximate_from: usize,
 }
 
 impl Default for Limits {
@@ -38,7 +34,6 @@ impl Default for Limits {
             passages_per_record: 64,
             keep_changes: Duration::from_secs(30 * 24 * 3600),
             vector_bytes: 1 << 30,
-            approximate_from: 8_000_000,
         }
     }
 }

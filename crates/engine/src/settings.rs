@@ -26,8 +26,6 @@ pub(crate) struct Settings {
     pub fingerprint: Option<String>,
     /// The number of components of a vector.
     pub dimensions: usize,
-    /// Whether the database has an index for approximate searches.
-    pub approximate: bool,
     /// Whether searches can take the exact words of records into account.
     pub lexical: bool,
 }
@@ -75,7 +73,6 @@ impl Settings {
             model: text("model"),
             fingerprint: text("fingerprint"),
             dimensions: dimensions as usize,
-            approximate: flag("approximate")?,
             lexical: flag("lexical")?,
         })
     }
@@ -121,7 +118,6 @@ impl Settings {
                 .as_ref()
                 .map_or_else(|| json!({}), |names| json!({"columns": names})),
         );
-        members.insert("approximate".into(), json!(self.approximate));
         members.insert("lexical".into(), json!(self.lexical));
         members
     }
@@ -250,7 +246,6 @@ mod tests {
             model: Some("model".to_owned()),
             fingerprint: Some("4f2a".to_owned()),
             dimensions: 384,
-            approximate: false,
             lexical: true,
         }
     }

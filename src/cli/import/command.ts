@@ -24,7 +24,6 @@ export function importCommand(): Command {
       parseColumns,
     )
     .option('--dimensions <n>', 'for a database of your own vectors: numbers per vector', parseCount)
-    .option('--approximate', 'create the database with an index for approximate searches')
     .option('--lexical', 'create the database with an index of its words')
     .option(
       '--id-column <name>',

@@ -17,7 +17,6 @@ export interface ImportOptions extends TargetOptions, InputOptions {
   database: string;
   embed?: string[];
   dimensions?: number;
-  approximate?: boolean;
   lexical?: boolean;
   badRows?: string;
   dryRun?: boolean;
@@ -149,11 +148,10 @@ async function dropEmpty(database: Database): Promise<void> {
   }
 }
 
-export function settingsOf({ embed, dimensions, approximate, lexical }: ImportOptions): DatabaseSettings {
+export function settingsOf({ embed, dimensions, lexical }: ImportOptions): DatabaseSettings {
   return {
     ...(embed !== undefined && { embed: { columns: embed } }),
     ...(dimensions !== undefined && { dimensions }),
-    ...(approximate !== undefined && { approximate }),
     ...(lexical !== undefined && { lexical }),
   };
 }

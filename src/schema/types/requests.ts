@@ -164,11 +164,6 @@ export interface SearchRequest<T = Data> {
   /** Which page of the matches to return. */
   pagination?: Pagination | undefined;
   /**
-   * Default: false. If the database has an approximate index, the search uses it where that is
-   * faster, and may miss a few matches. Not with `total` or `facets`.
-   */
-  approximate?: boolean | undefined;
-  /**
    * Also show which passage of a long record matches best, in the member `passage` of its result.
    * Default: false.
    */
@@ -365,11 +360,6 @@ export interface DatabaseSettings<T = Data> {
    * database has no model. From 1 to 4096.
    */
   dimensions?: number | undefined;
-  /**
-   * Whether to keep an index for searches with `approximate`, from eight million records on. The
-   * index takes memory and time to build. Default: false.
-   */
-  approximate?: boolean | undefined;
   /**
    * Whether searches can take exact words into account. The index of the words takes memory. It can
    * be switched on later, and stays on. Default: false.

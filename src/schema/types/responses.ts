@@ -61,8 +61,6 @@ export interface Page<Item> {
   results: Item[];
   /** Where the page is among all pages. */
   pagination: PagePosition;
-  /** Present if the search was allowed to miss matches. */
-  approximate?: true;
   /** The exact number of matches on all pages. */
   total?: Total;
   /** The counts of each facet, in the order of the request. */
@@ -334,13 +332,6 @@ export interface DatabaseDescription {
   fingerprint: string | null;
   /** Number of values of each vector. */
   dimensions: number;
-  /** Whether searches may be approximate. */
-  approximate: boolean;
-  /**
-   * With `approximate`: records that are in the index or need no index. The index is complete when
-   * these are all records.
-   */
-  approximate_records?: number;
   /** Whether searches can take exact words into account. */
   lexical: boolean;
   /**

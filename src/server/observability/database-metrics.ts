@@ -39,11 +39,7 @@ export function addMetrics(registers: Registry[], stats: ReadStats): void {
     'Scans in progress. Searches that wait at the same time share one scan.',
     ({ searches }) => searches.running,
   );
-  counter(
-    'cosift_scans_total',
-    'Completed searches, exact and approximate.',
-    ({ searches }) => searches.answered,
-  );
+  counter('cosift_scans_total', 'Completed searches.', ({ searches }) => searches.answered);
   counter('cosift_scan_bytes_total', 'Vector codes that scans read.', ({ searches }) => searches.bytesRead);
   gauge('cosift_commit_queue_length', 'Writes that wait for the store.', ({ commits }) => commits.waiting);
   counter(

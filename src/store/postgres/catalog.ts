@@ -7,7 +7,6 @@ import { unwrap } from '../local/unwrap.js';
 import type { StoredDatabase, StoreSettings } from '../record-store.js';
 import { lockThroughMoves } from './distribution.js';
 import type { Group } from './groups.js';
-import { hasHnswIndex } from './hnsw-index.js';
 import type { Servers } from './servers.js';
 import { arrayOf, CLOCK, type Sql, type SqlValue } from './sql.js';
 import {
@@ -78,7 +77,6 @@ const TYPES = ['string', 'number', 'boolean', 'null'] as const;
 
 /** The sizes of a database, whose records are not in the memory of this process. */
 const NO_MEMORY = {
-  approximate_bytes: 0,
   codes_bytes: 0,
   columns_bytes: 0,
   disk_bytes: 0,
@@ -233,13 +231,10 @@ export class Catalog {
       WHERE database = $1::bigint AND strings + numbers + booleans + nulls > 0 ORDER BY version, place`,
       [entry.number],
     );
-    const { embed, model, fingerprint, dimensions, approximate, lexical } = settingsOf(entry);
+    const { embed, model, fingerprint, dimensions, lexical } = settingsOf(entry);
     const { passages, without_text } = await vectorCounts(sql, entry);
     const disk_bytes = (await this.diskBytes(sql, [entry])).get(entry.number) ?? 0;
-    const indexed = approximate && (await hasHnswIndex(sql, recordsOf(entry)));
     return {
-      approximate: approximate ?? false,
-      ...(approximate && { approximate_records: indexed ? entry.records : 0 }),
       dimensions,
       embed: embed ?? {},
       fingerprint,
@@ -368,10 +363,9 @@ export function settingsText({
   fingerprint,
   dimensions,
   embed,
-  approximate = false,
   lexical = false,
 }: StoreSettings): string {
-  return JSON.stringify({ model, fingerprint, dimensions, embed: embed ?? {}, approximate, lexical });
+  return JSON.stringify({ model, fingerprint, dimensions, embed: embed ?? {}, lexical });
 }
 
 export function databaseNotFound(id: string): CosiftError {
@@ -380,15 +374,8 @@ export function databaseNotFound(id: string): CosiftError {
 
 /** The settings are in the order of the embedded engine. */
 function databaseExists(entry: CatalogEntry): CosiftError {
-  const {
-    approximate = false,
-    dimensions,
-    embed = {},
-    fingerprint,
-    lexical = false,
-    model,
-  } = settingsOf(entry);
-  const existing = JSON.stringify({ approximate, dimensions, embed, fingerprint, lexical, model });
+  const { dimensions, embed = {}, fingerprint, lexical = false, model } = settingsOf(entry);
+  const existing = JSON.stringify({ dimensions, embed, fingerprint, lexical, model });
   return new CosiftError(
     'database_exists',
     `database ${JSON.stringify(entry.id)} exists with other settings: ${existing}`,

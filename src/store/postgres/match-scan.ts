@@ -10,13 +10,6 @@ export interface MovedCursor {
   direction?: Uint8Array;
 }
 
-interface ScanOptions {
-  /** Whether a few matches may be missing. */
-  isApproximate: boolean;
-  /** Called with records that are probably matches, before their exact scores are computed. */
-  prefetch: (ids: readonly number[]) => void;
-}
-
 /** Which matches are looked for. */
 interface Range {
   threshold: number;
@@ -28,71 +21,39 @@ interface Range {
 /** How far a source was scanned. */
 interface SourceScan {
   readonly source: VectorSource;
-  /** Whether vectors are read from an HNSW index: those that it finds, from the first one each time. */
-  isIndexed: boolean;
-  /** Vectors that were read from the index. */
-  candidates: number;
-  /** Why all vectors of the source are scanned. */
-  indexNotUsed?: string;
   size: number;
   last: Candidate | undefined;
-  /** Every vector that was not read has at most this score, except those that an index misses. */
+  /** Every vector that was not read has at most this score. */
   bound: number;
   readonly excluded: Uint8Array[];
 }
 
-/** How a search used HNSW indexes. */
-interface IndexUse {
-  /** Candidates of the indexes. */
-  candidates?: number;
-  /** Why no index was used. */
-  indexNotUsed?: string;
-}
-
-/** Why all vectors of a source are scanned. */
-const NO_INDEX = 'the table has no HNSW index';
-const TOO_FEW = 'the index finds too few records: all of them were scanned';
-const LOWEST = 'the page has only scores of 0: all records were scanned';
 /** Records that a scan reads beyond those of the page. */
 const SPARE = 16;
 const MAX_FETCH = 20_000;
-/** Vectors that are read from an HNSW index at a time, at most. */
-const MAX_INDEXED = 4_000;
 /** A vector that so many records of one fetch have is read from its index. */
 const MANY = 8;
 
 /** Finds the matches of a page in the order of their scores. */
 export class MatchScan {
   readonly #context: SearchContext;
-  readonly #options: ScanOptions;
-  #scans: readonly SourceScan[] = [];
-  #isOfLowest = false;
+  readonly #prefetch: (ids: readonly number[]) => void;
 
-  constructor(context: SearchContext, options: ScanOptions) {
+  /** `prefetch` is called with records that are probably matches, before their exact scores are computed. */
+  constructor(context: SearchContext, prefetch: (ids: readonly number[]) => void) {
     this.#context = context;
-    this.#options = options;
-  }
-
-  /** How indexes were used; empty for a search that must be exact. */
-  indexUse(): IndexUse {
-    if (!this.#options.isApproximate) return {};
-    const indexed = this.#scans.filter(({ isIndexed }) => isIndexed);
-    // Matches may be missing as soon as one of the sources is read from its index.
-    if (indexed.length > 0) return { candidates: sum(indexed.map(({ candidates }) => candidates)) };
-    const reasons = this.#scans.flatMap(({ indexNotUsed }) => indexNotUsed ?? []);
-    const ofLowest = this.#isOfLowest ? LOWEST : undefined;
-    return {
-      indexNotUsed:
-        reasons.find((reason) => reason === TOO_FEW) ?? reasons[0] ?? ofLowest ?? 'nothing was scanned',
-    };
+    this.#prefetch = prefetch;
   }
 
   /** The first matches after a cursor with a score of at least `threshold`, which is 1 or more. */
   async matches(threshold: number, cursor: MovedCursor | null, need: number): Promise<Match[]> {
-    const { order } = this.#context;
+    const { order, sources } = this.#context;
     const range = { threshold, cursor, need };
     const found = new Map<number, Match>();
-    const scans = await this.#begin(need);
+    const scans = sources.map((source): SourceScan => {
+      const size = Math.min(need + SPARE, MAX_FETCH);
+      return { source, size, last: undefined, bound: Number.POSITIVE_INFINITY, excluded: [] };
+    });
     const [first] = scans as [SourceScan];
     // The records at the place of the cursor need not be scanned.
     if (cursor?.direction !== undefined) {
@@ -108,7 +69,7 @@ export class MatchScan {
       if (open.length === 0) return matches.slice(0, need);
       for (const scan of open) {
         const rows = await this.#read(scan, range);
-        this.#options.prefetch(rows.slice(0, need).map(({ id }) => id));
+        this.#prefetch(rows.slice(0, need).map(({ id }) => id));
         await this.#addRows(found, scan, range, rows);
       }
     }
@@ -118,7 +79,6 @@ export class MatchScan {
   async withoutScore(after: string | undefined, need: number): Promise<Match[]> {
     const { sources, order, scores, margin } = this.#context;
     const found: Match[] = [];
-    this.#isOfLowest = true;
     for (const source of sources) {
       const matches = await this.#inOrder(need, after, async (last, size) => {
         const rows = await source.upTo(0.5 * STEP + margin, last, size);
@@ -129,38 +89,11 @@ export class MatchScan {
     return found.sort((a, b) => order.compare(a, b)).slice(0, need);
   }
 
-  async #begin(need: number): Promise<SourceScan[]> {
-    const scans: SourceScan[] = [];
-    for (const source of this.#context.sources) {
-      const isIndexed = this.#options.isApproximate && (await source.prepareIndex(indexedSize(need)));
-      const size = isIndexed ? indexedSize(need) : Math.min(need + SPARE, MAX_FETCH);
-      scans.push({
-        ...{ source, isIndexed, candidates: 0, size, excluded: [] },
-        ...{ last: undefined, bound: Number.POSITIVE_INFINITY },
-        ...(!isIndexed && { indexNotUsed: NO_INDEX }),
-      });
-    }
-    this.#scans = scans;
-    return scans;
-  }
-
   /** Reads the next vectors of a source. */
-  async #read(scan: SourceScan, { threshold, cursor, need }: Range): Promise<Candidate[]> {
+  async #read(scan: SourceScan, { threshold, cursor }: Range): Promise<Candidate[]> {
     const { margin } = this.#context;
     const isLimited = cursor !== null && cursor.score !== MAX_STEPS;
     const maxScore = isLimited ? (cursor.score + 0.5) * STEP + margin : undefined;
-    if (scan.isIndexed) {
-      const rows = scan.size > MAX_INDEXED ? [] : await scan.source.nearest({ maxScore, ...scan });
-      if (rows.length === scan.size) {
-        scan.candidates += rows.length;
-        scan.bound = this.#boundAfter(Math.min(...rows.map(({ s }) => s)));
-        scan.size *= 4;
-        return rows;
-      }
-      // Few records pass the filter, the page is far behind the first one, or many scores are nearly equal.
-      const size = Math.min(need + SPARE, MAX_FETCH);
-      Object.assign(scan, { isIndexed: false, indexNotUsed: TOO_FEW, size });
-    }
     const minScore = leastCosine(threshold) - margin;
     const rows = await scan.source.scan({ minScore, maxScore, ...scan });
     scan.last = rows.at(-1);
@@ -248,15 +181,6 @@ export class MatchScan {
     }
     return [...found.values()].slice(0, need);
   }
-}
-
-function sum(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0);
-}
-
-/** Vectors that are read from an index at first: more than those of the page, because it misses some. */
-function indexedSize(need: number): number {
-  return Math.min(2 * need + SPARE, MAX_INDEXED);
 }
 
 function matchesOf(rows: readonly Candidate[], scores: readonly number[], score: number): Match[] {

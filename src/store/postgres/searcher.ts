@@ -109,10 +109,7 @@ class Search {
       vectors: map || passages || (lexical && explain),
       mapColumns: request.map?.columns,
     });
-    this.#scan = new MatchScan(this.#context, {
-      isApproximate: request.approximate === true,
-      prefetch: (ids) => this.#rows.begin(ids),
-    });
+    this.#scan = new MatchScan(this.#context, (ids) => this.#rows.begin(ids));
   }
 
   async page(): Promise<Uint8Array> {
@@ -145,7 +142,6 @@ class Search {
       facets: facets ? (counted?.facets ?? unwrap(search.facets().finish())) : undefined,
       records: explain ? await countVisible(sql, table, this.#request.forced_filter) : 0,
       scored: scores.count,
-      ...this.#scan.indexUse(),
       scanMs: performance.now() - start,
     };
     return unwrap(

@@ -1,5 +1,4 @@
 import { type Restriction, restrictionSql } from './filter-sql.js';
-import { hasHnswIndex, prepareHnswScan } from './hnsw-index.js';
 import type { MatchOrder } from './match-order.js';
 import type { RecordTables } from './schema.js';
 import { arrayOf, namedSql, type Sql, Values } from './sql.js';
@@ -66,29 +65,6 @@ export class VectorSource {
     if (excluded.length > 0) conditions.push(this.#excludedSql(excluded, values));
     const terms = ['3 DESC', `${order.column} ASC`, ...(this.isOfPassages ? ['number ASC'] : [])];
     return await this.#select(s, conditions, terms, size, values);
-  }
-
-  /**
-   * Prepares the transaction for {@link nearest}. Returns whether the table has an HNSW index for it; `size` is the number
-   * of vectors to read.
-   */
-  async prepareIndex(size: number): Promise<boolean> {
-    const { sql, tables } = this.#search;
-    const isIndexed = await hasHnswIndex(sql, this.isOfPassages ? tables.passages : tables.records);
-    if (isIndexed) await prepareHnswScan(sql, size);
-    return isIndexed;
-  }
-
-  /** The vectors nearest to the query, of those that the index finds, in about the order of their scores. */
-  async nearest({ maxScore, excluded, size }: Omit<ScanRange, 'minScore' | 'last'>): Promise<Candidate[]> {
-    const values = new Values();
-    const column = this.#column;
-    const s = this.#scoreSql(values);
-    const conditions = [`${column} IS NOT NULL`];
-    if (maxScore !== undefined) conditions.push(`${s} <= ${values.bind(maxScore)}::float8`);
-    if (excluded.length > 0) conditions.push(this.#excludedSql(excluded, values));
-    // The expression that an index knows, without the sign.
-    return await this.#select(s, conditions, [s.slice(1)], size, values);
   }
 
   /** The first records with a vector of a direction, in the order of their identities. */
@@ -169,12 +145,9 @@ export class VectorSource {
     return this.isOfPassages ? 'passage_direction' : 'direction';
   }
 
-  get #column(): string {
-    return this.isOfPassages ? 'passage_emb' : 'emb';
-  }
-
   #scoreSql(values: Values): string {
-    return `-(${this.#column} <#> ${values.bind(this.#search.vector)}::vector)`;
+    const column = this.isOfPassages ? 'passage_emb' : 'emb';
+    return `-(${column} <#> ${values.bind(this.#search.vector)}::vector)`;
   }
 
   #excludedSql(excluded: readonly Uint8Array[], values: Values): string {

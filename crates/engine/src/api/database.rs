@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::approximate::Approximation;
 use crate::background::Scheduler;
 use crate::disk::{Disk, create_directory};
 use crate::error::{Done, Error};
@@ -32,8 +31,6 @@ pub(crate) struct Dependencies {
     pub(crate) vectors: Arc<VectorMemory>,
     /// How long the change feed keeps a change.
     pub(crate) keep_changes: Duration,
-    /// Records from which on an approximate index is kept.
-    pub(crate) approximate_from: usize,
 }
 
 /// A database that is in memory and accepts reads and writes.
@@ -47,7 +44,7 @@ pub(crate) struct Database {
     pub(crate) epoch: [u8; 16],
     shared: Arc<Shared>,
     pub(crate) reader: Reader,
-    /// The snapshot and index that searches read.
+    /// The snapshot that searches read.
     pub(crate) searchable: Arc<Searchable>,
     writer: Arc<WriterQueue>,
     /// Whether the database is or was dropped.
@@ -100,8 +97,6 @@ impl Database {
             .meta(CREATED_AT)?
             .and_then(|bytes| bytes.try_into().ok())
             .map_or(0, i64::from_le_bytes);
-        let index_files = directory.join("derived");
-        let events = DatabaseEvents::new(&dependencies.events, id);
         let shared = Arc::new(Shared {
             published: Arc::new(PublishedCell::new(Published::empty())),
             last_write_at: AtomicI64::new(created_at.max(store.last_commit_at())),
@@ -113,21 +108,11 @@ impl Database {
             checked: AtomicBool::new(false),
             damage: OnceLock::new(),
             lexical: AtomicBool::new(settings.lexical),
-            approximation: settings.approximate.then(|| {
-                Arc::new(Approximation::new(
-                    disk,
-                    &index_files,
-                    store.id(),
-                    settings.dimensions,
-                    dependencies.approximate_from,
-                    events.clone(),
-                ))
-            }),
-            events,
+            events: DatabaseEvents::new(&dependencies.events, id),
         });
         let queue = WriterQueue::new(Arc::clone(&dependencies.writers));
         let index_files = IndexFiles::new(
-            &index_files,
+            &directory.join("derived"),
             settings.dimensions,
             &store,
             &dependencies.vectors,
@@ -151,7 +136,6 @@ impl Database {
             reader,
             searchable: Arc::new(Searchable::new(
                 Arc::clone(&shared.published),
-                shared.approximation.clone(),
                 settings.embed.clone(),
             )),
             settings,

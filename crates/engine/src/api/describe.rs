@@ -31,10 +31,6 @@ pub(crate) fn write_description(database: &Database, out: &mut Vec<u8>) {
         let indexed: usize = indexed.map(|block| block.living).sum();
         members.insert("lexical_records".into(), json!(indexed));
     }
-    if let Some(approximation) = database.searchable.approximation.as_ref() {
-        let ready = approximation.ready_records(&snapshot);
-        members.insert("approximate_records".into(), json!(ready));
-    }
     members.insert("id".into(), json!(database.id));
     members.insert("records".into(), json!(snapshot.records()));
     members.insert("passages".into(), json!(snapshot.vectors()));
@@ -48,7 +44,6 @@ pub(crate) fn write_description(database: &Database, out: &mut Vec<u8>) {
             "columns_bytes": memory.columns,
             "identities_bytes": memory.identities,
             "lexical_bytes": memory.lexical,
-            "approximate_bytes": memory.approximate,
             "disk_bytes": database.disk_bytes(),
         }),
     );
@@ -116,22 +111,15 @@ pub(crate) fn sizes(database: &Database) -> serde_json::Value {
 
 fn memory(database: &Database) -> BlockMemory {
     let mut sum = BlockMemory::default();
-    {
-        let published = database.published().read();
-        sum.identities = published.index.memory_bytes();
-        for block in &published.snapshot.blocks {
-            let block = block.memory();
-            sum.codes += block.codes;
-            sum.columns += block.columns;
-            sum.identities += block.identities;
-            sum.exact += block.exact;
-            sum.lexical += block.lexical;
-        }
+    let published = database.published().read();
+    sum.identities = published.index.memory_bytes();
+    for block in &published.snapshot.blocks {
+        let block = block.memory();
+        sum.codes += block.codes;
+        sum.columns += block.columns;
+        sum.identities += block.identities;
+        sum.exact += block.exact;
+        sum.lexical += block.lexical;
     }
-    sum.approximate = database
-        .searchable
-        .approximation
-        .as_ref()
-        .map_or(0, |approximation| approximation.memory_bytes());
     sum
 }

@@ -72,7 +72,6 @@ impl Engine {
             writers: Arc::new(WriterThreads::start().map_err(file)?),
             vectors: VectorMemory::new(limits.vector_bytes),
             keep_changes: limits.keep_changes,
-            approximate_from: limits.approximate_from,
         };
         let root = directory.join("databases");
         let vectors = Arc::clone(&dependencies.vectors);

@@ -27,7 +27,6 @@ impl Engine {
         self.between_drops(id, done, move |engine, database| {
             let settings = Settings {
                 embed: database.settings.embed.clone(),
-                approximate: database.settings.approximate,
                 lexical: database.is_lexical(),
                 ..Settings::parse(&settings)?
             };

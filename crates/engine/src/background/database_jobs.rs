@@ -7,7 +7,6 @@ use std::sync::mpsc::{Receiver, channel};
 
 use parking_lot::Mutex;
 
-use crate::approximate::{Approximation, Upkeep};
 use crate::background::basis_jobs::{Recode, Train};
 use crate::background::index_words::{IndexWords, groups_to_index, has_many_small_groups};
 use crate::background::scheduler::{
@@ -37,7 +36,6 @@ const SAVE_ROWS: u32 = 65_536;
 pub(crate) struct DatabaseJobs {
     scheduler: Arc<Scheduler>,
     index_files: Arc<IndexFiles>,
-    approximation: Option<Arc<Approximation>>,
     /// The columns that are embedded; `None` for every string column.
     embed: Option<Vec<String>>,
     results: Results,
@@ -53,7 +51,6 @@ impl DatabaseJobs {
     pub(crate) fn new(
         scheduler: Arc<Scheduler>,
         index_files: Arc<IndexFiles>,
-        approximation: Option<Arc<Approximation>>,
         embed: Option<Vec<String>>,
         wake: Wake,
         events: DatabaseEvents,
@@ -62,7 +59,6 @@ impl DatabaseJobs {
         Self {
             scheduler,
             index_files,
-            approximation,
             embed,
             results: Results { sender, wake },
             received: Mutex::new(received),
@@ -172,19 +168,7 @@ impl DatabaseJobs {
                 return Some((Lane::Maintenance, Box::new(index)));
             }
         }
-        let approximation = self.approximation.clone()?;
-        let upkeep = approximation.due(snapshot)?;
-        let lane = match upkeep {
-            Upkeep::Load => Lane::Loading,
-            Upkeep::Begin | Upkeep::Add(_) | Upkeep::Save | Upkeep::Remove => Lane::Maintenance,
-        };
-        let (snapshot, mut upkeep) = (shared_snapshot(), Some(upkeep));
-        let update = SingleStep(move |stop: &AtomicBool| {
-            let go_on = || !stop.load(Relaxed);
-            let upkeep = upkeep.take();
-            upkeep.is_some_and(|upkeep| approximation.keep_up(upkeep, &snapshot, &go_on))
-        });
-        Some((lane, Box::new(update)))
+        None
     }
 
     fn submit(&mut self, lane: Lane, job: Box<dyn Job>) {
@@ -220,10 +204,6 @@ impl DatabaseJobs {
         store: &mut Store,
     ) -> Result<(), FileError> {
         drop(self.submitted.take());
-        if let Some(approximation) = &self.approximation {
-            // A failure is reported, and the next start builds the index again.
-            approximation.save();
-        }
         let Some(snapshot) = snapshot else {
             return Ok(());
         };

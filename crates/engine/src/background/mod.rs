@@ -1,5 +1,4 @@
-//! Background jobs: train a basis, encode blocks again, save the snapshot, index words, extend the approximate index,
-//! check the records.
+//! Background jobs: train a basis, encode blocks again, save the snapshot, index words, check the records.
 //!
 //! One [`Scheduler`] runs the jobs of all databases of an engine. [`DatabaseJobs`] decides which job a database needs.
 

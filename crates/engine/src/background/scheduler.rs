@@ -36,8 +36,6 @@ pub(crate) enum Lane {
     /// Checks of stored records, one database after the other. This lane pauses after each step, so that checks use half a
     /// core at most, and less beside searches.
     Check,
-    /// Loading a saved approximate index after a start. Builds of other databases must not delay it.
-    Loading,
 }
 
 /// Runs jobs step by step. Lanes take turns, and after each step a job goes to the end of the queue of its lane, so that
@@ -47,7 +45,7 @@ pub(crate) enum Lane {
 pub(crate) struct Scheduler {
     threads: Arc<TurnThreads>,
     /// By lane.
-    queues: [Arc<Queue>; 4],
+    queues: [Arc<Queue>; 3],
 }
 
 /// The jobs of a lane. A turn is a step of one of them.
@@ -105,12 +103,7 @@ impl Scheduler {
     /// The operating system's error when a thread cannot be started.
     pub(crate) fn start(metrics: &Arc<Metrics>) -> std::io::Result<Self> {
         let threads = Arc::new(TurnThreads::start("cosift-job", THREADS)?);
-        let lanes = [
-            Lane::Training,
-            Lane::Maintenance,
-            Lane::Check,
-            Lane::Loading,
-        ];
+        let lanes = [Lane::Training, Lane::Maintenance, Lane::Check];
         let queues = lanes.map(|lane| {
             Arc::new(Queue {
                 lane,

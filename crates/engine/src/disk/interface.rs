@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::disk::open_file::OpenFile;
 
-/// The files of a data directory, except those that SQLite and the graph index write.
+/// The files of a data directory, except those that SQLite writes.
 ///
 /// Everything that changes a file or a directory goes through this trait, so that tests can let each operation fail or
 /// cut the power after it. Reads of an open file do not: see [`OpenFile`].

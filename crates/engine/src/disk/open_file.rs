@@ -42,11 +42,6 @@ impl OpenFile {
         Ok(bytes)
     }
 
-    /// Reads some bytes from the current position on; 0 at the end of the file.
-    pub(crate) fn read(&self, into: &mut [u8]) -> io::Result<usize> {
-        (&self.file).read(into)
-    }
-
     /// Fills `into` with the bytes at `offset`.
     ///
     /// # Errors

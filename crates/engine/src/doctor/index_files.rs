@@ -4,7 +4,6 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::approximate::load_index;
 use crate::disk::{FileError, remove_if_exists};
 use crate::doctor::patient::Patient;
 use crate::error::Error;
@@ -41,12 +40,6 @@ pub(super) fn read_saved(
         return Ok(Saved::Unused(reason.to_owned()));
     };
     let directory = directory(patient);
-    if settings.approximate
-        && let Err(unusable) = load_index(&*patient.disk, &directory, &owner, settings.dimensions)
-        && is_damage(&unusable)
-    {
-        findings.add(unusable.to_string());
-    }
     let reader = inspection.reader(Access::Frozen);
     let files = IndexFiles::of(
         &patient.disk,
@@ -118,9 +111,7 @@ fn is_damage(unusable: &Unusable) -> bool {
         Unusable::File(FileError::Io { source, .. }) | Unusable::Io(source) => {
             source.kind() != io::ErrorKind::NotFound
         }
-        Unusable::File(FileError::Damaged { .. }) | Unusable::Columns(_) | Unusable::Graph(_) => {
-            true
-        }
+        Unusable::File(FileError::Damaged { .. }) | Unusable::Columns(_) => true,
         Unusable::Content(what) => {
             !what.contains("another state of the database") && !what.contains("another version")
         }

@@ -8,7 +8,7 @@ use crate::reply::caught;
 use crate::search::caches::Counted;
 use crate::search::explain::{Report, ScoreParts};
 use crate::search::page::{Page, PageContent, PagePosition};
-use crate::search::running::{IndexUse, RunningSearch};
+use crate::search::running::RunningSearch;
 use crate::snapshot::Block;
 
 /// Answers a search with the page or the error. Later calls do nothing.
@@ -26,7 +26,6 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
     let request = &search.request.common;
     // Read before the records are written, so that `explain` shows what the search itself took.
     let report = || Report {
-        used_index: (search.index_use.as_ref()).map(|index| matches!(index, IndexUse::Used { .. })),
         records: None,
         counters: vec![search.counters.selected()],
         arrived: search.timing.arrived,
@@ -40,7 +39,6 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
         request,
         snapshot: search.snapshot(),
         records: &hits,
-        approximate: search.request.approximate,
         total: request.total.then_some(counted.total),
         facets: (!request.facets.is_empty()).then_some(&counted.facets),
         passage: search.request.shows_passages().then_some(&passage),
@@ -104,12 +102,10 @@ fn count_matches(search: &RunningSearch) -> Result<Arc<Counted>, Error> {
 }
 
 fn of_all_records(search: &RunningSearch) -> Vec<(&'static str, serde_json::Value)> {
-    let index = search.index_use.as_ref();
-    let index = index.map(|index| ("approximate", index.explain()));
     let rotated = ("rotated", search.snapshot().rotated().into());
     let counters = search.counters.dependent();
     let counters = counters.map(|(name, count)| (name, count.into()));
-    counters.into_iter().chain(index).chain([rotated]).collect()
+    counters.into_iter().chain([rotated]).collect()
 }
 
 impl PagePosition for Position {

@@ -236,18 +236,10 @@ fn select(block: &Block, search: &RunningSearch) -> Option<Mask> {
         answer(search);
         return None;
     }
-    let is_covered = search.is_covered(block);
-    if is_covered && block.body.passages.is_none() {
-        return None;
-    }
-    let mut mask = search
+    let mask = search
         .scope
         .mask(block, &search.outcome.stop_check())
         .ok()?;
-    if let (true, Some(passages)) = (is_covered, &block.body.passages) {
-        // The graph has no records with several passages.
-        mask.and(&passages.records);
-    }
     let selected = mask.count() as u64;
     search.counters.scanned.fetch_add(selected, Relaxed);
     (!mask.is_empty()).then_some(mask)

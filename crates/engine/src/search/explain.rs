@@ -138,8 +138,6 @@ impl ScoreParts {
 
 /// How a request was carried out.
 pub(crate) struct Report {
-    /// Whether the approximate index was used; `None` for a request that does not ask for it.
-    pub(crate) used_index: Option<bool>,
     /// Records that exist for the caller, where the snapshot has only some of them.
     pub(crate) records: Option<u64>,
     /// Numbers of records by what was done with them.

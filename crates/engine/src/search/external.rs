@@ -14,21 +14,6 @@ use crate::search::page::{BestPassage, PageContent, PagePosition};
 use crate::search::request::Search;
 use crate::snapshot::Snapshot;
 
-/// How a search with `approximate` used an index of the store.
-#[derive(Clone, Debug)]
-pub enum ExternalIndexUse {
-    /// The candidates of the index were ranked.
-    Used {
-        /// The number of candidates.
-        candidates: u64,
-    },
-    /// The search scanned all records.
-    NotUsed {
-        /// Why, for people.
-        reason: String,
-    },
-}
-
 /// How a store selected the records of a response.
 #[derive(Clone, Debug, Default)]
 pub struct ExternalSelection {
@@ -36,8 +21,6 @@ pub struct ExternalSelection {
     pub total: Option<u64>,
     /// The member `facets` as JSON, if the request asks for it.
     pub facets: Option<Vec<u8>>,
-    /// How a search with `approximate` used an index of the store.
-    pub index_use: Option<ExternalIndexUse>,
     /// Records that exist for the caller.
     pub records: u64,
     /// Numbers of records by what was done with them.
@@ -56,36 +39,29 @@ pub(crate) struct Selected<'a> {
 }
 
 impl Selected<'_> {
-    /// Writes the response; see [`PageContent`] for `records`, `approximate`, `passage` and `score_parts`.
+    /// Writes the response; see [`PageContent`] for `records`, `passage` and `score_parts`.
     pub(super) fn write<P: PagePosition>(
         &self,
         request: &Common,
         records: &[Ranked<P>],
-        approximate: bool,
         passage: Option<&BestPassage<'_>>,
         score_parts: Vec<ScoreParts>,
     ) -> Result<Vec<u8>, Error> {
         let selection = self.selection;
         let explain = request.explain.as_ref();
         let explain = explain.map(|explain| explain.bind(&self.snapshot.names));
-        let index_use = selection.index_use.as_ref();
         let report = || Report {
-            used_index: index_use.map(|index| matches!(index, ExternalIndexUse::Used { .. })),
             records: Some(selection.records),
             counters: selection.counters.clone(),
             arrived: self.arrived,
             waited: None,
             scan: selection.scan,
-            of_all_records: index_use
-                .map(ExternalIndexUse::explain)
-                .into_iter()
-                .collect(),
+            of_all_records: Vec::new(),
         };
         let content = PageContent {
             request,
             snapshot: self.snapshot,
             records,
-            approximate,
             total: selection.total,
             facets: selection.facets.as_ref(),
             passage,
@@ -93,17 +69,6 @@ impl Selected<'_> {
             score_parts,
         };
         content.write(&StopCheck::never())
-    }
-}
-
-impl ExternalIndexUse {
-    /// The member `approximate` of `explain`.
-    fn explain(&self) -> (&'static str, Value) {
-        let explained = match self {
-            Self::Used { candidates } => json!({ "candidates": candidates }),
-            Self::NotUsed { reason } => json!({ "not_used": reason }),
-        };
-        ("approximate", explained)
     }
 }
 
@@ -153,7 +118,7 @@ impl Search {
             })
             .collect();
         let passage = self.shows_passages().then_some(passage);
-        selected.write(&self.common, &hits, self.approximate, passage, parts)
+        selected.write(&self.common, &hits, passage, parts)
     }
 }
 

@@ -3,8 +3,7 @@
 //! The [`scheduler`] binds a [`Search`] to a snapshot as a [`running`] search. Searches that wait at the same time are
 //! batched: one [`shared_scan`] goes over the blocks for all of them. The [`block_scan`] of a block prunes records in
 //! three passes ([`candidates`]); a record with several passages has the bounds of its best one ([`passage_rows`]). A [`ranking`] keeps the best records and the score floor; a [`floor_estimate`] raises
-//! the floor early. An approximate search takes candidates from a graph first ([`graph_search`]). A finished search is
-//! answered ([`answer`]) with a [`page`].
+//! the floor early. A finished search is answered ([`answer`]) with a [`page`].
 //!
 //! A [`listing`] orders the records that pass a filter, without scores. It shares the collector of the best records, the
 //! page and its explanation with searches. Either may be answered with a [`map`] instead of a page.
@@ -21,7 +20,6 @@ mod common;
 mod explain;
 mod external;
 mod floor_estimate;
-mod graph_search;
 mod lexical_pace;
 mod lexical_signal;
 mod listing;
@@ -38,8 +36,8 @@ mod searchable;
 mod shared_scan;
 
 pub(crate) use explain::ScoreParts;
+pub use external::ExternalSelection;
 pub(crate) use external::Selected;
-pub use external::{ExternalIndexUse, ExternalSelection};
 pub(crate) use listing::Query;
 pub use page::Page;
 pub(crate) use record_writer::write_record;

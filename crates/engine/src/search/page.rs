@@ -56,8 +56,6 @@ pub(crate) struct PageContent<'a, P> {
     /// The records in order, more than the limit of the request if another page follows. The first record is shown even
     /// if it alone is longer than a page.
     pub(crate) records: &'a [Ranked<P>],
-    /// Whether a few matches may be missing.
-    pub(crate) approximate: bool,
     /// The number of all matches, if the request asks for it.
     pub(crate) total: Option<u64>,
     /// The member `facets` as JSON, if the request asks for it.
@@ -86,9 +84,6 @@ impl<P: PagePosition> PageContent<'_, P> {
         let last = shown.last().filter(|_| !following.is_empty());
         let next = last.map(|last| last.position.cursor(self.request.variant, following));
         write_pagination(self.request.limit, next.as_deref(), &mut out);
-        if self.approximate {
-            write_member("approximate", b"true", &mut out);
-        }
         if let Some(total) = self.total {
             let total = format!("{{\"value\":{total}}}");
             write_member("total", total.as_bytes(), &mut out);
@@ -97,7 +92,7 @@ impl<P: PagePosition> PageContent<'_, P> {
             write_member("facets", facets, &mut out);
         }
         if let Some((explain, report)) = &self.explain {
-            let plan = self.plan(explain, report.used_index);
+            let plan = self.plan(explain);
             let kernel = P::IS_SCORED.then(cosift_kernels::kernel_name);
             let json = report.to_json((plan, kernel), explain, self.snapshot, stop_check)?;
             write_member("explain", json.to_string().as_bytes(), &mut out);
@@ -107,14 +102,12 @@ impl<P: PagePosition> PageContent<'_, P> {
     }
 
     /// How the request was carried out, for people. A forced filter does not show.
-    fn plan(&self, explain: &BoundExplain, used_index: Option<bool>) -> &'static str {
+    fn plan(&self, explain: &BoundExplain) -> &'static str {
         let [filtered, all] = P::PLANS;
-        match used_index {
-            Some(true) => "approximate",
-            // The reason why the index was not used can tell how many records a forced filter hides.
-            Some(false) if explain.is_scoped() => "approximate",
-            _ if explain.is_filtered() || self.request.time_range != TimeRange::ALWAYS => filtered,
-            _ => all,
+        if explain.is_filtered() || self.request.time_range != TimeRange::ALWAYS {
+            filtered
+        } else {
+            all
         }
     }
 

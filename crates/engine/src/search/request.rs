@@ -15,8 +15,6 @@ pub(crate) struct Search {
     pub(crate) threshold: f64,
     /// The position at which the page before ended.
     pub(crate) cursor: Option<Position>,
-    /// Whether the search may miss a few matches to be faster.
-    pub(crate) approximate: bool,
     /// The exact words that scores take into account, if the request asks for it.
     pub(crate) lexical: Option<LexicalRequest>,
     /// Whether the request asks for the best passages of results.
@@ -38,8 +36,7 @@ impl Search {
         self.passages || self.common.explain.is_some()
     }
 
-    /// Reads a search from JSON: the members of [`Common`], `threshold`, `cursor`, `approximate`, `lexical`, `passages`,
-    /// `embedded_by`.
+    /// Reads a search from JSON: the members of [`Common`], `threshold`, `cursor`, `lexical`, `passages`, `embedded_by`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for each member that is invalid.
@@ -60,29 +57,17 @@ impl Search {
                 Some(cursor::parse(variant, text).ok_or_else(|| invalid_cursor(variant))?)
             }
         };
-        let search = Self {
+        Ok(Self {
             common,
             threshold,
             cursor,
-            approximate: request.flag("approximate")?,
             lexical: LexicalRequest::parse(&request)?,
             passages: request.flag("passages")?,
             embedded_by: request
                 .members
                 .get("embedded_by")
                 .map(|by| by.as_str().map(str::to_owned)),
-        };
-        if search.approximate && search.common.counts_all() {
-            return Err(not_approximate(
-                "total and facets count every match: leave them out, or search without approximate",
-            ));
-        }
-        if search.approximate && search.lexical.is_some() {
-            return Err(not_approximate(
-                "the approximate index knows no words: leave lexical out, or search without approximate",
-            ));
-        }
-        Ok(search)
+        })
     }
 
     /// Checks that a database with these settings can be searched so, and returns the unit vector of the query.
@@ -102,11 +87,6 @@ impl Search {
         let (expected, got) = (settings.dimensions, vector.len());
         if got != expected {
             return Err(Error::Dimensions { expected, got });
-        }
-        if self.approximate && !settings.approximate {
-            return Err(not_approximate(
-                "the database has no approximate index: make one with \"approximate\": true, or search without",
-            ));
         }
         if self.lexical.is_some() && !is_lexical {
             let detail = "the database does not know its words: switch that on with \"lexical\": true in its settings, or search without lexical";
@@ -136,11 +116,6 @@ impl LexicalRequest {
             text: text.to_owned(),
         }))
     }
-}
-
-/// The error of a search that can't be approximate.
-fn not_approximate(detail: &str) -> Error {
-    Error::request("/approximate", detail)
 }
 
 fn invalid_cursor(variant: Variant) -> Error {

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::approximate::Approximation;
 use crate::record::{Hit, Position, RecordRow};
 use crate::search::caches::{CountCache, PageCache};
 use crate::search::lexical_pace::LexicalPace;
 use crate::snapshot::{FilterCache, PublishedCell};
 
-/// The published snapshot of a database, its approximate index, and the caches of its searches.
+/// The published snapshot of a database, and the caches of its searches.
 pub(crate) struct Searchable {
     pub(crate) published: Arc<PublishedCell>,
-    pub(crate) approximation: Option<Arc<Approximation>>,
     /// The columns that are embedded; `None` for every string column.
     pub(crate) embed: Option<Vec<String>>,
     pub(crate) pages: PageCache<Position, Hit>,
@@ -23,14 +21,9 @@ pub(crate) struct Searchable {
 }
 
 impl Searchable {
-    pub(crate) fn new(
-        published: Arc<PublishedCell>,
-        approximation: Option<Arc<Approximation>>,
-        embed: Option<Vec<String>>,
-    ) -> Self {
+    pub(crate) fn new(published: Arc<PublishedCell>, embed: Option<Vec<String>>) -> Self {
         Self {
             published,
-            approximation,
             embed,
             pages: PageCache::default(),
             listed: PageCache::default(),
@@ -38,11 +31,5 @@ impl Searchable {
             filters: FilterCache::default(),
             lexical_pace: LexicalPace::default(),
         }
-    }
-
-    /// Whether a search that may be approximate finds an index.
-    pub(crate) fn has_approximate_index(&self) -> bool {
-        let approximation = self.approximation.as_ref();
-        approximation.is_some_and(|approximation| approximation.index().is_some())
     }
 }

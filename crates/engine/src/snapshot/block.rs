@@ -367,7 +367,6 @@ impl Block {
                 + size_of::<Mask>(),
             exact: self.exact.memory_bytes(),
             lexical: body.words.get().map_or(0, |words| words.memory_bytes()),
-            approximate: 0,
         }
     }
 }

@@ -10,12 +10,10 @@ pub(crate) struct BlockMemory {
     pub(crate) exact: usize,
     /// The index of the words.
     pub(crate) lexical: usize,
-    /// The approximate index, which belongs to no block.
-    pub(crate) approximate: usize,
 }
 
 impl BlockMemory {
     pub(crate) fn sum(&self) -> usize {
-        self.codes + self.columns + self.identities + self.exact + self.lexical + self.approximate
+        self.codes + self.columns + self.identities + self.exact + self.lexical
     }
 }

@@ -10,9 +10,6 @@ use crate::runtime::now_ms;
 /// Name of the list of a saved snapshot.
 pub(super) const SNAPSHOT: &str = "snapshot";
 
-/// Name of the list of an approximate index, which is saved in the same directory.
-pub(crate) const GRAPH_LIST: &str = "approximate";
-
 /// Kind of a file with the immutable part of a block and its exact vectors.
 pub(super) const ROWS: &str = "rows";
 
@@ -22,11 +19,8 @@ pub(super) const CODES: &str = "codes";
 /// Kind of a file with a basis.
 pub(super) const BASIS: &str = "basis";
 
-/// Kind of a file with a graph.
-pub(crate) const GRAPH: &str = "graph";
-
 /// The path of an index file.
-pub(crate) fn index_file_path(directory: &Path, file_id: FileId, kind: &str) -> PathBuf {
+pub(super) fn index_file_path(directory: &Path, file_id: FileId, kind: &str) -> PathBuf {
     directory.join(format!("{}.{kind}", file_id.0))
 }
 

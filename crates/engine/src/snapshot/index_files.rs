@@ -12,7 +12,7 @@ use crate::disk::{
     Disk, FileError, Owner, PartsFile, SharedPartsFile, TEMPORARY, create_directories,
     write_parts_file,
 };
-use crate::snapshot::file_names::{FileId, GRAPH, SNAPSHOT, index_file_path};
+use crate::snapshot::file_names::{FileId, SNAPSHOT, index_file_path};
 use crate::snapshot::vector_memory::VectorMemory;
 use crate::store::{Reader, Store};
 
@@ -200,8 +200,7 @@ impl IndexFiles {
             let is_needed = needed
                 .iter()
                 .any(|&(listed, of)| listed == file_id && of == kind);
-            // Of graphs, the approximate index keeps the one that it needs.
-            if file_id < newest && kind != GRAPH && !is_needed {
+            if file_id < newest && !is_needed {
                 let shared = self.shared.lock().remove(&file_id);
                 if let Some(file) = shared.and_then(|file| file.upgrade()) {
                     // A search may still read it.

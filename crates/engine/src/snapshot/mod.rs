@@ -38,7 +38,7 @@ pub(crate) use body::Body;
 pub(crate) use coded::{Coded, Coding, recode};
 pub(crate) use equal_vectors::EqualVectors;
 pub(crate) use exact_vectors::{ExactVectors, FEW_VECTOR_BYTES, VectorBuffer};
-pub(crate) use file_names::{FileId, GRAPH, GRAPH_LIST, index_file_path};
+pub(crate) use file_names::FileId;
 pub(crate) use filter_cache::{FilterCache, Masks};
 pub(crate) use identity_index::IdentityIndex;
 pub(crate) use index_files::IndexFiles;

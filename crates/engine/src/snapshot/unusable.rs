@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::disk::FileError;
-use crate::snapshot::file_names::{GRAPH_LIST, SNAPSHOT};
+use crate::snapshot::file_names::SNAPSHOT;
 use crate::store::StoreError;
 
 /// Why saved files cannot be written or used. Files that cannot be used are written again.
@@ -21,9 +21,6 @@ pub(crate) enum Unusable {
     /// The columns of a block are damaged.
     #[error(transparent)]
     Columns(#[from] crate::columns::Damaged),
-    /// The graph of the approximate index failed.
-    #[error("the graph failed: {0}")]
-    Graph(String),
     /// The content cannot be used, although its checksums match.
     #[error("{0}")]
     Content(&'static str),
@@ -33,6 +30,6 @@ impl Unusable {
     /// Whether nothing was saved yet.
     pub(crate) fn is_nothing_saved(&self) -> bool {
         matches!(self, Self::File(FileError::Io { path, source })
-            if source.kind() == io::ErrorKind::NotFound && (path.ends_with(SNAPSHOT) || path.ends_with(GRAPH_LIST)))
+            if source.kind() == io::ErrorKind::NotFound && path.ends_with(SNAPSHOT))
     }
 }

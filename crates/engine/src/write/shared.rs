@@ -4,7 +4,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
-use crate::approximate::Approximation;
 use crate::runtime::{DatabaseEvents, EventCode, Metrics};
 use crate::snapshot::PublishedCell;
 
@@ -26,8 +25,6 @@ pub(crate) struct Shared {
     pub(crate) checked: AtomicBool,
     /// Why the database is no longer served: its records are damaged.
     pub(crate) damage: OnceLock<String>,
-    /// `None` for a database that was created without an approximate index.
-    pub(crate) approximation: Option<Arc<Approximation>>,
     /// Whether searches may take the words of records into account. Once true, it stays true.
     pub(crate) lexical: AtomicBool,
 }

@@ -57,7 +57,6 @@ impl Writer {
         let jobs = DatabaseJobs::new(
             Arc::clone(&scheduler),
             Arc::clone(&index_files),
-            shared.approximation.clone(),
             settings.embed.clone(),
             Arc::new(wake),
             shared.events.clone(),

@@ -9,7 +9,7 @@ use imports::Import;
 use tree::Tree;
 
 /// The rooms of the engine. A room may import from the rooms below it only.
-const ROOMS: [&str; 24] = [
+const ROOMS: [&str; 23] = [
     "lib",
     "api",
     "external",
@@ -20,7 +20,6 @@ const ROOMS: [&str; 24] = [
     "write",
     "background",
     "facets",
-    "approximate",
     "snapshot",
     "lexical",
     "filter",

@@ -5,7 +5,6 @@ mod a_damaged_store_is_never_served_short;
 mod a_database_that_was_put_back_is_what_it_was;
 mod a_filter_that_takes_long_holds_up_nobody;
 mod a_filtered_query_pages_in_any_order;
-mod an_approximate_search_finds_nearly_all;
 mod an_export_is_one_snapshot;
 mod another_model_takes_over;
 mod common;

@@ -90,7 +90,6 @@ fn check(server: &Server, dimensions: usize, expected: &[u64], all: usize) {
     let query = embed(&["text 1".to_owned()], dimensions);
     for request in [
         json!({}),
-        json!({ "approximate": true }),
         json!({ "filter": { "rules": [{ "column": "n", "operator": "is_not_empty" }] } }),
         json!({ "filter": { "rules": [{ "column": "text", "operator": "is_empty" }] } }),
         json!({ "time_range": { "start_time": "2000-01-01" } }),
@@ -113,11 +112,6 @@ fn check(server: &Server, dimensions: usize, expected: &[u64], all: usize) {
             }
         }
         found.sort_unstable();
-        if request["approximate"] == true {
-            assert!(!found.is_empty());
-            assert!(found.iter().all(|id| expected.binary_search(id).is_ok()));
-            continue;
-        }
         assert_eq!(found.len(), expected.len(), "{request}");
         assert_eq!(found, expected, "{request}");
     }
@@ -153,7 +147,7 @@ fn create(server: &Server, settings: &Value) {
 fn settings(dimensions: usize) -> Value {
     json!({
         "model": "m", "fingerprint": format!("f{dimensions}"), "dimensions": dimensions,
-        "embed": { "columns": ["text"] }, "approximate": true,
+        "embed": { "columns": ["text"] },
     })
 }
 

@@ -185,24 +185,14 @@ fn with_filters_ties_totals_writes_and_restarts() {
 }
 
 #[test]
-fn also_where_every_record_is_long_and_the_index_is_approximate() {
+fn also_where_every_record_is_long() {
     let mut random = Random::new(43);
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::open(directory.path());
-    let mut settings = settings(MODEL);
-    settings["approximate"] = json!(true);
-    server.create_with("db", &settings).expect("created");
+    server.create_with("db", &settings(MODEL)).expect("created");
     let mut oracle = Oracle::default();
     put(&server, &mut oracle, records(1, 5_000, 100, &mut random));
     check(&server, &oracle, &mut random, 20);
-    for _ in 0..20 {
-        let mut request = json!({ "threshold": 0.3, "limit": 20, "passages": true });
-        let vector = query(&oracle, &mut random);
-        let expected = oracle.search(&request, &vector);
-        request["approximate"] = json!(true);
-        let page = server.search("db", &request, &vector);
-        assert_eq!(hits(&page), expected[..expected.len().min(20)]);
-    }
     server.close();
 }
 

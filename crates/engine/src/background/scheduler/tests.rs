@@ -68,7 +68,7 @@ fn order_of_steps(lane: Lane) -> Vec<u32> {
 
 #[test]
 fn databases_take_turns_step_by_step() {
-    for lane in [Lane::Training, Lane::Maintenance, Lane::Loading] {
+    for lane in [Lane::Training, Lane::Maintenance] {
         assert_eq!(order_of_steps(lane), [1, 2, 1, 2, 1, 2], "{lane:?}");
     }
 }
@@ -90,16 +90,6 @@ fn a_training_job_delays_no_other_job() {
     drop(queued);
     assert!(never.recv().is_err(), "a cancelled job is not run");
     drop(training);
-}
-
-#[test]
-fn maintenance_of_other_databases_delays_no_loading() {
-    let scheduler = Scheduler::start(&Arc::default()).expect("threads");
-    let (maintenance, _) = run_until_cancelled(&scheduler, Lane::Maintenance);
-    let (queued, _) = submit(&scheduler, Lane::Maintenance, |_| FINISHED);
-    let (_handle, ended) = submit(&scheduler, Lane::Loading, |_| FINISHED);
-    assert!(ended.recv().expect("it runs while the maintenance runs"));
-    drop((maintenance, queued));
 }
 
 #[test]

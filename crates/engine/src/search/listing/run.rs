@@ -92,7 +92,6 @@ impl BoundQuery {
         let explain = request.explain.as_ref();
         let explain = explain.map(|explain| explain.bind(&snapshot.names));
         let report = || Report {
-            used_index: None,
             records: None,
             counters: vec![("matches", counted.total)],
             arrived: self.arrived,
@@ -104,7 +103,6 @@ impl BoundQuery {
             request,
             snapshot,
             records: &records,
-            approximate: false,
             total: request.total.then_some(counted.total),
             facets: (!request.facets.is_empty()).then_some(&counted.facets),
             passage: None,

@@ -65,7 +65,6 @@ impl RunningSearch {
             }),
             explain: explain.map(|explain| explain.bind(&snapshot.names)),
             cached: CachedResults { key, hits: None },
-            index_use: None,
             counters: Counters::default(),
             timing: Timing::new(arrived),
             outcome: Outcome::new(stop, reply),
@@ -76,8 +75,7 @@ impl RunningSearch {
         };
         search.move_start_to_record();
         search.look_into_page_cache();
-        // An approximate search may go through few of the blocks.
-        if !search.counts_all() && !search.request.approximate {
+        if !search.counts_all() {
             let records = snapshot.blocks.iter().map(Block::len).sum();
             search.ranking.estimate_floor_of(records);
         }

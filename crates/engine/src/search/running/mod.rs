@@ -1,7 +1,6 @@
 //! A search while it runs: bound to a snapshot, and shared by the scan threads.
 
 mod bind;
-mod index_use;
 mod match_counts;
 mod outcome;
 mod query_vector;
@@ -10,7 +9,6 @@ mod search;
 mod waiting;
 mod work;
 
-pub(crate) use index_use::IndexUse;
 pub(crate) use scope::Scope;
 pub(crate) use search::{MAX_COUNTED, RunningSearch};
 pub(crate) use waiting::WaitingSearch;

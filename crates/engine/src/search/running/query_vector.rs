@@ -37,11 +37,6 @@ impl QueryVector {
         Self { components, coded }
     }
 
-    /// The Q30 components that scores are computed from.
-    pub(crate) fn components(&self) -> &[i32] {
-        &self.components
-    }
-
     /// The query in the basis of a block.
     pub(crate) fn coded_for(&self, block: &Block) -> &Query {
         let basis = block.coded.basis.file_id;

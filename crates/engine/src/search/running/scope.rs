@@ -104,12 +104,6 @@ impl Scope {
             .as_ref()
             .is_none_or(|rules| rules.matches(&block.body.columns, slot, stop_check) == Ok(true))
     }
-
-    /// Whether a record passes every rule, evaluated on this record alone. Once the search is stopped, no record does.
-    pub(crate) fn passes(&self, block: &Block, slot: usize, stop_check: &StopCheck<'_>) -> bool {
-        self.selection.holds((block, slot), stop_check) == Ok(true)
-            && self.passes_deferred(block, slot, stop_check)
-    }
 }
 
 fn has_many_words(request: &Search, records: usize) -> bool {

@@ -12,7 +12,6 @@ use crate::search::explain::BoundExplain;
 use crate::search::lexical_signal::LexicalSignal;
 use crate::search::ranking::Ranking;
 use crate::search::request::Search;
-use crate::search::running::index_use::IndexUse;
 use crate::search::running::match_counts::MatchCounts;
 use crate::search::running::outcome::Outcome;
 use crate::search::running::query_vector::QueryVector;
@@ -35,8 +34,6 @@ pub(crate) struct RunningSearch {
     pub(crate) ranking: Ranking,
     pub(crate) match_counts: MatchCounts,
     pub(crate) cached: CachedResults,
-    /// `None` for an exact search, and until the index was tried.
-    pub(crate) index_use: Option<IndexUse>,
     pub(crate) explain: Option<BoundExplain>,
     pub(crate) counters: Counters,
     pub(crate) timing: Timing,
@@ -80,14 +77,6 @@ impl RunningSearch {
     /// Whether the scan counts the facets of many records.
     pub(crate) fn holds_many_counts(&self) -> bool {
         self.counts_many() && !self.request.common.facets.is_empty()
-    }
-
-    /// Whether the approximate index already covers a block.
-    pub(crate) fn is_covered(&self, block: &Block) -> bool {
-        self.index_use.as_ref().is_some_and(|index| {
-            let place = self.scope.snapshot.locate(block.first);
-            place.is_some_and(|(at, _)| index.covers(at))
-        })
     }
 
     /// The canonical score of a record.

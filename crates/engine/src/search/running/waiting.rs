@@ -87,9 +87,6 @@ impl WaitingSearch {
         if makes_page_only && has_small_filter {
             let published = self.database.published.try_read();
             let published = published.filter(|published| is_small(&published.snapshot));
-            // Without an index, a search that may be approximate takes as long as an exact one.
-            let published = published
-                .filter(|_| !request.approximate || !self.database.has_approximate_index());
             self.found = published.map(|published| Found::new(&published, request));
         }
         self.found.is_some()

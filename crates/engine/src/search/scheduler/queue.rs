@@ -75,13 +75,13 @@ impl Queue {
         Ok(())
     }
 
-    /// Puts a bound search before the step that it needs: an answer if it needs no scan.
-    pub(crate) fn push_bound(&mut self, search: RunningSearch, needs_scan: bool) {
-        if needs_scan {
+    /// Puts a bound search before the step that it needs: an answer if its hits are cached, otherwise a scan.
+    pub(crate) fn push_bound(&mut self, search: RunningSearch) {
+        if search.is_cached() {
+            self.scanned.push_back(Arc::new(search));
+        } else {
             self.bound.push_back(Arc::new(search));
             self.may_start = true;
-        } else {
-            self.scanned.push_back(Arc::new(search));
         }
     }
 
@@ -259,7 +259,7 @@ mod tests {
             index: IdentityIndex::default(),
         };
         let published = Arc::new(PublishedCell::new(published));
-        Arc::new(Searchable::new(published, None, None))
+        Arc::new(Searchable::new(published, None))
     }
 
     fn bound(database: &Arc<Searchable>, stop: &StopFlag) -> RunningSearch {
@@ -294,14 +294,14 @@ mod tests {
         let (large, small) = (database(100), database(1));
         let mut queue = Queue::default();
         let stop = StopFlag::default();
-        queue.push_bound(bound(&large, &stop), true);
+        queue.push_bound(bound(&large, &stop));
         for _ in 0..3 {
             assert!(Arc::ptr_eq(&next_scan(&mut queue)[0].database, &large));
         }
         // These two wait for the end of the scan of their database, to share one of their own.
-        queue.push_bound(bound(&large, &stop), true);
-        queue.push_bound(bound(&large, &stop), true);
-        queue.push_bound(bound(&small, &stop), true);
+        queue.push_bound(bound(&large, &stop));
+        queue.push_bound(bound(&large, &stop));
+        queue.push_bound(bound(&small, &stop));
         let parts: Vec<_> = (0..2).map(|_| next_scan(&mut queue)).collect();
         let of_small = |part: &Vec<Arc<RunningSearch>>| Arc::ptr_eq(&part[0].database, &small);
         assert!(parts.iter().any(of_small));
@@ -318,10 +318,10 @@ mod tests {
         let mut queue = Queue::default();
         let search = || bound(&large, &StopFlag::default());
         for _ in 0..2 {
-            queue.push_bound(search(), true);
+            queue.push_bound(search());
             let mut words = search();
             words.scope.has_many_words = true;
-            queue.push_bound(words, true);
+            queue.push_bound(words);
         }
         let scans: Vec<_> = (0..3).map(|_| next_scan(&mut queue)).collect();
         let words = |scan: &Vec<Arc<RunningSearch>>| scan[0].scope.has_many_words;
@@ -344,9 +344,9 @@ mod tests {
             let stop = StopFlag::default();
             for _ in 0..3 {
                 let words = r#"{ "lexical": { "weight": 0.5, "text": "two words" } }"#;
-                queue.push_bound(bound_request(&database, &stop, words), true);
+                queue.push_bound(bound_request(&database, &stop, words));
             }
-            queue.push_bound(bound(&database, &stop), true);
+            queue.push_bound(bound(&database, &stop));
             let scan = next_scan(&mut queue);
             while queue.has_more() {
                 next_scan(&mut queue);
@@ -362,10 +362,10 @@ mod tests {
     fn a_stopped_search_does_not_wait_for_a_scan() {
         let large = database(100);
         let mut queue = Queue::default();
-        queue.push_bound(bound(&large, &StopFlag::default()), true);
+        queue.push_bound(bound(&large, &StopFlag::default()));
         next_scan(&mut queue);
         let stop = StopFlag::default();
-        queue.push_bound(bound(&large, &stop), true);
+        queue.push_bound(bound(&large, &stop));
         next_scan(&mut queue);
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         assert!(matches!(queue.next_step(), Some(Step::Answer(_))));

@@ -132,7 +132,7 @@ mod tests {
 
     fn database() -> Arc<Searchable> {
         let published = Arc::new(PublishedCell::new(Published::empty()));
-        Arc::new(Searchable::new(published, None, None))
+        Arc::new(Searchable::new(published, None))
     }
 
     fn request() -> Search {
@@ -150,13 +150,6 @@ mod tests {
             found: None,
             reply: Reply::new(Box::new(|_| ())),
         }
-    }
-
-    #[test]
-    fn a_search_that_may_be_approximate_is_small_without_an_index() {
-        let mut request = request();
-        request.approximate = true;
-        assert!(waiting(database(), request).is_small());
     }
 
     #[test]

@@ -12,7 +12,6 @@ use crate::reply::caught;
 use crate::runtime::{Metrics, message};
 use crate::search::answer::answer;
 use crate::search::block_scan::Scratch;
-use crate::search::graph_search::rank_from_index;
 use crate::search::running::{RunningSearch, Scope, WaitingSearch};
 use crate::search::scheduler::queue::{Queue, SearchStats, Step};
 use crate::search::shared_scan::SharedScan;
@@ -101,7 +100,7 @@ impl Group {
                 answer(&search);
                 self.queue.lock().count_answer();
             }
-            Step::Bind(search) => self.bind(*search, scratch),
+            Step::Bind(search) => self.bind(*search),
             Step::Scan(scan, part) => self.scan(&scan, part, scratch),
         }
     }
@@ -125,40 +124,31 @@ impl Group {
         }
     }
 
-    fn bind(&self, search: WaitingSearch, scratch: &mut Scratch) {
+    fn bind(&self, search: WaitingSearch) {
         if search.stop.load(Relaxed) {
             return search.reply.send(Err(Error::Stopped));
         }
         // A panic while binding drops the search, and the caller still gets a reply.
         let reply = search.reply.clone();
-        let bound = caught(|| Ok(self.bind_or_hand_over(search, scratch)));
-        self.metrics.scanned(std::mem::take(&mut scratch.bytes));
-        match bound {
+        match caught(|| Ok(self.bind_or_hand_over(search))) {
             Ok(None) => {}
-            Ok(Some((search, needs_scan))) => match &self.slower {
-                Some(slower) if search.counts_many() => {
-                    slower.group.push_bound(search, needs_scan);
-                }
+            Ok(Some(search)) => match &self.slower {
+                Some(slower) if search.counts_many() => slower.group.push_bound(search),
                 // This thread takes the next step now, and wakes another one when there are more.
-                _ => self.queue.lock().push_bound(search, needs_scan),
+                _ => self.queue.lock().push_bound(search),
             },
             Err(error) => reply.send(Err(error)),
         }
     }
 
     /// Queues a search that a thread of the other group has bound.
-    fn push_bound(&self, search: RunningSearch, needs_scan: bool) {
-        self.queue.lock().push_bound(search, needs_scan);
+    fn push_bound(&self, search: RunningSearch) {
+        self.queue.lock().push_bound(search);
         self.work.notify_one();
     }
 
-    /// Binds a search. Returns it and whether it needs a scan, or `None` for a search that takes too long, which is handed
-    /// to the slower group.
-    fn bind_or_hand_over(
-        &self,
-        mut search: WaitingSearch,
-        scratch: &mut Scratch,
-    ) -> Option<(RunningSearch, bool)> {
+    /// Binds a search, or returns `None` for a search that takes too long, which is handed to the slower group.
+    fn bind_or_hand_over(&self, mut search: WaitingSearch) -> Option<RunningSearch> {
         let mut scope = Scope::of(&mut search);
         match &self.slower {
             Some(slower) if scope.takes_longer(slower.max_ns, &search.request) => {
@@ -168,10 +158,7 @@ impl Group {
             Some(_) => {}
             None => scope.is_expensive = true,
         }
-        let mut search = RunningSearch::bind(scope, search);
-        let is_ranked = rank_from_index(&mut search, scratch);
-        let needs_scan = !is_ranked && !search.is_cached();
-        Some((search, needs_scan))
+        Some(RunningSearch::bind(scope, search))
     }
 
     fn scan(&self, scan: &SharedScan, part: usize, scratch: &mut Scratch) {

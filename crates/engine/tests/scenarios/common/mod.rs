@@ -13,9 +13,9 @@ mod server;
 pub(crate) use faults::{Faults, assert_names_are_synced, run_with_faults};
 pub(crate) use image::image;
 pub(crate) use model::{Model, embed, embedded, fingerprint, settings};
-pub(crate) use oracle::{Known, Oracle, Ranking, hits, total, uuid_of_key};
+pub(crate) use oracle::{Known, Oracle, hits, total, uuid_of_key};
 pub(crate) use random::{Random, Vectors, random_data, random_filter, time};
-pub(crate) use server::{Server, assert_same, child, examined, skipped, stop_flag};
+pub(crate) use server::{Server, assert_same, child, skipped, stop_flag};
 
 /// Whether every test runs in full (`npm run test:all`): `all`, otherwise `few`.
 pub(crate) fn in_full(all: usize, few: usize) -> usize {

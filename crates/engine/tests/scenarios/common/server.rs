@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use cosift_engine::{
-    Committed, Doctor, DoctorProgress, Done, Embedded, Engine, Error, Event, Export, Format,
-    Limits, Page, Prepared, ReembeddingBatch, StopFlag,
+    Committed, Done, Embedded, Engine, Error, Event, Export, Format, Limits, Page, Prepared,
+    ReembeddingBatch, StopFlag,
 };
 use serde_json::{Value, json};
 
@@ -46,14 +46,6 @@ impl<T> Pending<T> {
 
 pub(crate) fn stop_flag() -> StopFlag {
     Arc::new(AtomicBool::new(false))
-}
-
-/// The report of the doctor on a database of a directory that no server has open.
-pub(crate) fn examined(directory: &Path, id: &str) -> Value {
-    let doctor = Doctor::open(directory, false).expect("nobody else has the directory");
-    let (id, progress) = (id.to_owned(), DoctorProgress::default());
-    let report = Pending::of(|done| doctor.examine(id, stop_flag(), progress, done)).wait();
-    parse(&report.expect("a report"))
 }
 
 fn parse(body: &[u8]) -> Value {
