@@ -27,14 +27,14 @@ impl Comparison {
         Self::LessOrEqual,
     ];
 
-    /// Whether `number OP value` holds for IEEE doubles.
-    pub(crate) fn holds(self, number: f64, value: f64) -> bool {
+    /// Whether `found OP value` holds.
+    pub(crate) fn holds<T: PartialOrd>(self, found: T, value: T) -> bool {
         match self {
-            Self::Equal => number == value,
-            Self::Greater => number > value,
-            Self::GreaterOrEqual => number >= value,
-            Self::Less => number < value,
-            Self::LessOrEqual => number <= value,
+            Self::Equal => found == value,
+            Self::Greater => found > value,
+            Self::GreaterOrEqual => found >= value,
+            Self::Less => found < value,
+            Self::LessOrEqual => found <= value,
         }
     }
 

@@ -105,6 +105,12 @@ impl Strings {
         })
     }
 
+    /// The rows of `within` whose string passes the test.
+    pub(crate) fn passing(&self, test: impl Fn(&str) -> bool, within: &Mask) -> Mask {
+        self.offsets
+            .mask_spans(within, |start, end| test(&self.text[start..end]))
+    }
+
     /// The rows of `within` whose string is in the set.
     pub(super) fn in_set(&self, set: &TextSet, within: &Mask) -> Mask {
         let text = self.text.as_bytes();

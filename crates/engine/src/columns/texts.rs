@@ -21,6 +21,15 @@ pub(crate) enum Texts {
     Coded { codes: Integers, entries: Strings },
 }
 
+/// A string of a set is searched in a dictionary in the time in which as many entries are looked up in the set.
+const SEARCHED_ENTRIES: usize = 24;
+
+/// The code of a string; `None` if it is not an entry of the dictionary.
+fn code_of(text: &[u8], entries: &Strings) -> Option<usize> {
+    let code = entries.partition(|entry| entry < text);
+    (code < entries.len() && entries.bytes(code) == text).then_some(code)
+}
+
 impl Texts {
     /// Encodes one string a row, in the smaller of the two representations.
     pub(crate) fn build(rows: &[&str]) -> Self {
@@ -73,22 +82,27 @@ impl Texts {
         let value = value.as_bytes();
         match self {
             Self::Plain(strings) => strings.equal(value, within),
-            Self::Coded { codes, entries } => {
-                let code = entries.partition(|entry| entry < value);
-                if code < entries.len() && entries.bytes(code) == value {
-                    codes.mask_between(code as i64, code as i64, within)
-                } else {
-                    Mask::empty()
-                }
-            }
+            Self::Coded { codes, entries } => match code_of(value, entries) {
+                Some(code) => codes.mask_between(code as i64, code as i64, within),
+                None => Mask::empty(),
+            },
         }
     }
 
     /// The rows of `within` whose string is in the set.
     pub(super) fn in_set(&self, set: &TextSet, within: &Mask) -> Mask {
-        let tested: Result<Mask, Infallible> =
-            self.by_entry(within, |strings, rows| Ok(strings.in_set(set, rows)));
-        tested.unwrap_or_else(|never| match never {})
+        match self {
+            Self::Coded { codes, entries } if set.len() * SEARCHED_ENTRIES < entries.len() => {
+                let found = set.iter().filter_map(|text| code_of(text, entries));
+                codes.mask_marked(&found.collect(), within)
+            }
+            _ => self.by_string(within, |strings, rows| strings.in_set(set, rows)),
+        }
+    }
+
+    /// The rows of `within` whose string passes the test. With a dictionary, each distinct string is tested once.
+    pub(crate) fn passing(&self, test: impl Fn(&str) -> bool, within: &Mask) -> Mask {
+        self.by_string(within, |strings, rows| strings.passing(test, rows))
     }
 
     /// Rows of `within` whose string is less than `low` or greater than `high`: all of them, or those that differ in their first
@@ -123,12 +137,7 @@ impl Texts {
     /// The rows of `within` that end with `suffix`.
     pub(crate) fn ending_with(&self, suffix: &str, within: &Mask) -> Mask {
         let suffix = suffix.as_bytes();
-        let tested: Result<Mask, Infallible> =
-            self.by_entry(
-                within,
-                |strings, rows| Ok(strings.ending_with(suffix, rows)),
-            );
-        tested.unwrap_or_else(|never| match never {})
+        self.by_string(within, |strings, rows| strings.ending_with(suffix, rows))
     }
 
     /// The rows of `within` that contain the pattern of the finder.
@@ -173,6 +182,13 @@ impl Texts {
                 })
             }
         }
+    }
+
+    /// As [`Texts::by_entry`], for a test that does not fail.
+    fn by_string(&self, within: &Mask, test: impl FnOnce(&Strings, &Mask) -> Mask) -> Mask {
+        let tested: Result<Mask, Infallible> =
+            self.by_entry(within, |strings, rows| Ok(test(strings, rows)));
+        tested.unwrap_or_else(|never| match never {})
     }
 
     /// Bytes that a search for a substring reads.

@@ -104,6 +104,14 @@ impl NumberSet {
 }
 
 impl TextSet {
+    pub(super) fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.texts.iter().map(|text| &**text)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }

@@ -1,5 +1,7 @@
 //! Filters as requests contain them.
 
+use crate::columns::Comparison;
+use crate::json::Instant;
 use crate::record::{OwnedValue, Variant};
 
 /// How the rules of a group combine.
@@ -60,11 +62,23 @@ pub(crate) enum Operator {
     IsEmpty,
     /// Not [`Operator::IsEmpty`].
     IsNotEmpty,
+    /// [`Operator::Equals`] one of several values.
+    In,
+    /// Not [`Operator::In`].
+    NotIn,
+    /// A string that is an earlier time.
+    Before,
+    /// A string that is a later time.
+    After,
+    /// A string that is an earlier time or the same.
+    OnOrBefore,
+    /// A string that is a later time or the same.
+    OnOrAfter,
 }
 
 impl Operator {
-    /// All operators with their names, in the order of the specification.
-    pub(crate) const ALL: [(Self, &'static str); 12] = [
+    /// All operators with their names: first those of the specification, in its order.
+    pub(crate) const ALL: [(Self, &'static str); 18] = [
         (Self::Equals, "equals"),
         (Self::NotEquals, "not_equals"),
         (Self::GreaterThan, "greater_than"),
@@ -77,6 +91,12 @@ impl Operator {
         (Self::EndsWith, "ends_with"),
         (Self::IsEmpty, "is_empty"),
         (Self::IsNotEmpty, "is_not_empty"),
+        (Self::In, "in"),
+        (Self::NotIn, "not_in"),
+        (Self::Before, "before"),
+        (Self::After, "after"),
+        (Self::OnOrBefore, "on_or_before"),
+        (Self::OnOrAfter, "on_or_after"),
     ];
 
     /// Returns the operator with this name.
@@ -100,7 +120,21 @@ impl Operator {
 
     /// Whether it is the exact complement of a positive operator.
     pub(crate) fn is_negative(self) -> bool {
-        matches!(self, Self::NotEquals | Self::NotContains | Self::IsNotEmpty)
+        matches!(
+            self,
+            Self::NotEquals | Self::NotContains | Self::IsNotEmpty | Self::NotIn
+        )
+    }
+
+    /// How it compares numbers or times; `None` if it does not compare by order.
+    pub(crate) fn comparison(self) -> Option<Comparison> {
+        match self {
+            Self::GreaterThan | Self::After => Some(Comparison::Greater),
+            Self::GreaterThanOrEquals | Self::OnOrAfter => Some(Comparison::GreaterOrEqual),
+            Self::LessThan | Self::Before => Some(Comparison::Less),
+            Self::LessThanOrEquals | Self::OnOrBefore => Some(Comparison::LessOrEqual),
+            _ => None,
+        }
     }
 }
 
@@ -111,18 +145,38 @@ pub(crate) struct Rule {
     pub(crate) column: String,
     /// How the value of the column is compared.
     pub(crate) operator: Operator,
-    /// The value to compare with, of a type that the operator takes; `None` for operators without a value.
-    pub(crate) value: Option<OwnedValue>,
+    /// What it is compared with, of a type that the operator takes.
+    pub(crate) operand: Operand,
+}
+
+/// What a rule compares the value of a column with.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Operand {
+    /// Nothing: the operator is unary.
+    None,
+    /// A value that is not null.
+    Value(OwnedValue),
+    /// At least one value; none of them is null.
+    List(Vec<OwnedValue>),
+    /// A time.
+    Time(Instant),
 }
 
 impl Rule {
-    /// Bytes of the name and the value.
+    /// Bytes of the name and the value, or of the list of values.
     fn bytes(&self) -> usize {
-        let value = match &self.value {
-            Some(OwnedValue::Text(text)) => text.len(),
+        let text = |value: &OwnedValue| match value {
+            OwnedValue::Text(text) => text.len(),
             _ => 0,
         };
-        self.column.len() + value
+        let operand = match &self.operand {
+            Operand::Value(value) => text(value),
+            Operand::List(values) => {
+                size_of_val(&**values) + values.iter().map(text).sum::<usize>()
+            }
+            Operand::None | Operand::Time(_) => 0,
+        };
+        self.column.len() + operand
     }
 }
 

@@ -1,14 +1,15 @@
 //! Binding: the columns of a filter are looked up, and its rules are combined where one pass can evaluate several.
 
 use std::collections::BTreeMap;
+use std::slice;
 use std::sync::Arc;
 
 use crate::columns::{ColumnId, ColumnNames};
-use crate::filter::ast::{Condition, Filter, Group, Node, Operator, Rule};
+use crate::filter::ast::{Condition, Filter, Group, Node, Operand, Operator, Rule};
 use crate::filter::bound::{BoundFilter, BoundNode, BoundRule, BoundRules};
 use crate::filter::explanation::{ExplainedFilter, ExplainedNode};
-use crate::filter::membership::Membership;
 use crate::filter::multi_pattern::MultiPattern;
+use crate::filter::predicate::Predicate;
 use crate::record::{OwnedValue, Value};
 
 impl Filter {
@@ -62,6 +63,9 @@ fn flatten<'a>(group: &'a Group, condition: Condition, nodes: &mut Vec<&'a Node>
     }
 }
 
+/// Fewer rules that compare a column for equality are evaluated one after the other.
+const MIN_COMPARISONS: usize = 4;
+
 /// What a node for several rules compares a column with, by column and negation, and these rules.
 type Combinable<'a, T> = BTreeMap<(Option<ColumnId>, bool), Vec<(&'a Rule, T)>>;
 
@@ -69,7 +73,7 @@ type Combinable<'a, T> = BTreeMap<(Option<ColumnId>, bool), Vec<(&'a Rule, T)>>;
 /// substrings, become one node.
 fn combine(nodes: &[&Node], condition: Condition, names: &ColumnNames) -> Vec<Arc<BoundNode>> {
     let mut searches: Combinable<'_, &str> = BTreeMap::new();
-    let mut comparisons: Combinable<'_, Value<'_>> = BTreeMap::new();
+    let mut comparisons: Combinable<'_, &[OwnedValue]> = BTreeMap::new();
     let mut others = Vec::new();
     for node in nodes {
         let rule = match node {
@@ -82,8 +86,8 @@ fn combine(nodes: &[&Node], condition: Condition, names: &ColumnNames) -> Vec<Ar
         let key = || (names.id(&rule.column), rule.operator.is_negative());
         if let Some(substring) = substring(rule, condition) {
             searches.entry(key()).or_default().push((rule, substring));
-        } else if let Some(value) = equal_value(rule, condition) {
-            comparisons.entry(key()).or_default().push((rule, value));
+        } else if let Some(values) = equal_values(rule, condition) {
+            comparisons.entry(key()).or_default().push((rule, values));
         } else {
             others.push(bind_rule(rule, names));
         }
@@ -97,11 +101,19 @@ fn combine(nodes: &[&Node], condition: Condition, names: &ColumnNames) -> Vec<Ar
         }
     }
     for ((column, negated), rules) in comparisons {
-        let values = rules.iter().map(|(_, value)| *value);
-        match Membership::new(column, values, negated) {
-            Some(membership) => combined.push(Arc::new(BoundNode::Membership(membership))),
-            None => others.extend(rules.iter().map(|(rule, _)| bind_rule(rule, names))),
+        if rules.len() < MIN_COMPARISONS {
+            others.extend(rules.iter().map(|(rule, _)| bind_rule(rule, names)));
+            continue;
         }
+        let values: Vec<Value<'_>> = rules
+            .iter()
+            .flat_map(|(_, values)| values.iter().map(OwnedValue::borrow))
+            .collect();
+        combined.push(Arc::new(BoundNode::Rule(BoundRule {
+            column,
+            predicate: Predicate::one_of(values.into_iter()),
+            negated,
+        })));
     }
     combined.append(&mut others);
     combined
@@ -121,19 +133,25 @@ fn substring(rule: &Rule, condition: Condition) -> Option<&str> {
         Condition::And => Operator::NotContains,
         Condition::Or => Operator::Contains,
     };
-    match &rule.value {
-        Some(OwnedValue::Text(text)) if rule.operator == combined && !text.is_empty() => Some(text),
+    match &rule.operand {
+        Operand::Value(OwnedValue::Text(text)) if rule.operator == combined => {
+            Some(&**text).filter(|text| !text.is_empty())
+        }
         _ => None,
     }
 }
 
-/// The value of a rule that compares for equality, if a group with this condition can combine such rules.
-fn equal_value(rule: &Rule, condition: Condition) -> Option<Value<'_>> {
+/// The values that a rule compares for equality, if a group with this condition can combine such rules.
+fn equal_values(rule: &Rule, condition: Condition) -> Option<&[OwnedValue]> {
     let combined = match condition {
         // De Morgan: "not equal to a and not equal to b" is the complement of "equal to a or equal to b".
-        Condition::And => Operator::NotEquals,
-        Condition::Or => Operator::Equals,
+        Condition::And => [Operator::NotEquals, Operator::NotIn],
+        Condition::Or => [Operator::Equals, Operator::In],
     };
-    let value = rule.value.as_ref().filter(|_| rule.operator == combined)?;
-    Some(value.borrow()).filter(|value| *value != Value::Null)
+    match &rule.operand {
+        _ if !combined.contains(&rule.operator) => None,
+        Operand::Value(value) => Some(slice::from_ref(value)),
+        Operand::List(values) => Some(values),
+        Operand::None | Operand::Time(_) => None,
+    }
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::columns::{Column, ColumnId, ColumnNames, Columns};
 use crate::filter::ast::Rule;
-use crate::filter::membership::Membership;
 use crate::filter::multi_pattern::MultiPattern;
 use crate::filter::predicate::Predicate;
 use crate::record::Value;
@@ -25,8 +24,6 @@ pub(super) enum BoundNode {
     Rule(BoundRule),
     /// Several rules of a group that one pass over the text evaluates.
     MultiPattern(MultiPattern),
-    /// Several rules of a group that compare a column with one value each.
-    Membership(Membership),
 }
 
 #[derive(Clone, Debug)]
@@ -77,9 +74,11 @@ impl BoundNode {
     /// Estimated nanoseconds to evaluate the node on a whole block.
     pub(super) fn cost(&self, columns: &Columns) -> f64 {
         match self {
-            Self::Rule(rule) => rule.predicate.cost(rule.column_in(columns)),
+            Self::Rule(rule) => {
+                let column = rule.column_in(columns);
+                rule.predicate.cost(column, columns.len())
+            }
             Self::MultiPattern(rules) => rules.cost(columns),
-            Self::Membership(rules) => rules.cost(columns),
             Self::All(rules) | Self::Any(rules) => {
                 let costs = rules.nodes.iter().map(|node| node.cost(columns));
                 costs.sum()
@@ -91,7 +90,7 @@ impl BoundNode {
     pub(super) fn match_cost(&self, columns: &Columns) -> f64 {
         match self {
             Self::Rule(rule) => rule.predicate.match_cost(rule.column_in(columns)),
-            Self::MultiPattern(_) | Self::Membership(_) => 0.0,
+            Self::MultiPattern(_) => 0.0,
             Self::All(rules) | Self::Any(rules) => {
                 let costs = rules.nodes.iter().map(|node| node.match_cost(columns));
                 costs.fold(0.0, f64::max)

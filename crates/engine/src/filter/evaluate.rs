@@ -58,7 +58,6 @@ impl BoundNode {
                 })
             }
             Self::MultiPattern(rules) => rules.mask(columns, within, stop_check),
-            Self::Membership(rules) => rules.mask(columns, within, stop_check),
             Self::All(rules) => {
                 let mut left = within.clone();
                 for node in rules.cheapest_first(columns) {
@@ -94,7 +93,6 @@ impl BoundNode {
                 let value = rules.column().and_then(|id| columns.value(slot, id));
                 rules.matches(text_of(value), stop_check)
             }
-            Self::Membership(rules) => Ok(rules.matches(columns, slot)),
             Self::All(rules) => {
                 for node in &rules.nodes {
                     if !node.matches(columns, slot, stop_check)? {

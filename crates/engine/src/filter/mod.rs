@@ -5,7 +5,6 @@ mod bind;
 mod bound;
 mod evaluate;
 mod explanation;
-mod membership;
 mod multi_pattern;
 mod parse;
 mod predicate;

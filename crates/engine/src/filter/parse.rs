@@ -5,11 +5,20 @@ use std::fmt;
 
 use strsim::levenshtein;
 
-use crate::filter::ast::{Condition, Filter, Group, Node, Operator, Rule};
+use crate::filter::ast::{Condition, Filter, Group, Node, Operand, Operator, Rule};
 use crate::json;
-use crate::json::{Json, check_column};
+use crate::json::{Json, check_column, parse_time};
 use crate::limits::FilterLimits;
 use crate::record::{OwnedValue, ValidationCode, ValidationError, ValidationErrors};
+
+/// The maximal number of values in one list.
+const MAX_LIST_VALUES: usize = 1_000;
+
+/// The maximal number of values in all lists of a filter.
+const MAX_LISTED_VALUES: usize = 10_000;
+
+/// What a time must be, for people.
+pub(super) const TIME_FORM: &str = "must be an ISO 8601 date or time, 2026-01-31T12:00:00Z";
 
 impl Filter {
     /// Parses a filter from JSON text; see [`Filter::parse`].
@@ -39,6 +48,7 @@ impl Filter {
             limits,
             default_condition,
             rules: 0,
+            listed: 0,
             problems: ValidationErrors::default(),
         };
         let root = parser.group(json, Place { within: None }, 1);
@@ -71,10 +81,20 @@ impl fmt::Display for Place<'_> {
 /// The members of an object.
 type Members<'a> = [(Cow<'a, str>, Json<'a>)];
 
+/// The types of a value that an operator takes.
+#[derive(Clone, Copy)]
+enum Types {
+    Any,
+    Number,
+    Text,
+}
+
 struct Parser<'a> {
     limits: &'a FilterLimits,
     default_condition: Option<Condition>,
     rules: usize,
+    /// Values in the lists of all rules so far.
+    listed: usize,
     problems: ValidationErrors,
 }
 
@@ -164,8 +184,8 @@ impl Parser<'_> {
         };
         let mut nodes = Vec::with_capacity(rules.len());
         for (at, rule) in rules.iter().enumerate() {
-            // A filter with too many rules is not parsed further.
-            if self.rules > self.limits.rules {
+            // A filter with too many rules or values is not parsed further.
+            if self.rules > self.limits.rules || self.listed > MAX_LISTED_VALUES {
                 return None;
             }
             let place = Place {
@@ -218,26 +238,23 @@ impl Parser<'_> {
         let column = self.column(members, place);
         let operator = self.operator(members, place)?;
         let value = member(members, "value");
-        if operator.is_unary() {
-            if value.is_some() {
+        let operand = match value {
+            None if operator.is_unary() => Some(Operand::None),
+            Some(_) if operator.is_unary() => {
                 let detail = format!("{} takes no value", operator.name());
                 self.report(place, "/value", ValidationCode::UnexpectedValue, detail);
+                None
             }
-            return Some(Rule {
-                column: column?,
-                operator,
-                value: None,
-            });
-        }
-        let Some(value) = value else {
-            self.missing(place, "value");
-            return None;
+            None => {
+                self.missing(place, "value");
+                None
+            }
+            Some(value) => self.operand(operator, value, place),
         };
-        let value = self.value(operator, value, place);
         Some(Rule {
             column: column?,
             operator,
-            value: Some(value?),
+            operand: operand?,
         })
     }
 
@@ -263,39 +280,86 @@ impl Parser<'_> {
         operator
     }
 
-    fn value(
+    /// The operand of an operator that has one.
+    fn operand(
         &mut self,
         operator: Operator,
         json: &Json<'_>,
         place: Place<'_>,
+    ) -> Option<Operand> {
+        use Operator as O;
+        let mut value = |types: Types| self.value(json, types, place, "/value");
+        match operator {
+            O::Equals | O::NotEquals => value(Types::Any).map(Operand::Value),
+            O::In | O::NotIn => self.list(json, place).map(Operand::List),
+            O::Before | O::After | O::OnOrBefore | O::OnOrAfter => {
+                let OwnedValue::Text(text) = value(Types::Text)? else {
+                    return None;
+                };
+                let time = parse_time(&text);
+                if time.is_err() {
+                    self.report(place, "/value", ValidationCode::InvalidTime, TIME_FORM);
+                }
+                time.ok().map(Operand::Time)
+            }
+            _ if operator.comparison().is_some() => value(Types::Number).map(Operand::Value),
+            _ => value(Types::Text).map(Operand::Value),
+        }
+    }
+
+    fn list(&mut self, json: &Json<'_>, place: Place<'_>) -> Option<Vec<OwnedValue>> {
+        let Json::Array(items) = json else {
+            self.wrong_type(place, "/value", "an array", json);
+            return None;
+        };
+        if !(1..=MAX_LIST_VALUES).contains(&items.len()) {
+            let detail = format!("a list has 1 to {MAX_LIST_VALUES} values");
+            self.report(place, "/value", ValidationCode::InvalidValue, detail);
+            return None;
+        }
+        self.listed += items.len();
+        if self.listed > MAX_LISTED_VALUES {
+            let detail = format!("the lists of a filter have at most {MAX_LISTED_VALUES} values");
+            self.report(place, "/value", ValidationCode::TooManyValues, detail);
+            return None;
+        }
+        let mut values = Vec::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            values.extend(self.value(item, Types::Any, place, format_args!("/value/{at}")));
+        }
+        (values.len() == items.len()).then_some(values)
+    }
+
+    /// A value of one of the types. `member` is written only for a problem.
+    fn value(
+        &mut self,
+        json: &Json<'_>,
+        types: Types,
+        place: Place<'_>,
+        member: impl fmt::Display,
     ) -> Option<OwnedValue> {
-        let any = matches!(operator, Operator::Equals | Operator::NotEquals);
-        let numeric = matches!(
-            operator,
-            Operator::GreaterThan
-                | Operator::LessThan
-                | Operator::GreaterThanOrEquals
-                | Operator::LessThanOrEquals
-        );
-        match json {
-            Json::Text(text) if !numeric => {
+        match (json, types) {
+            (Json::Text(text), Types::Any | Types::Text) => {
                 if text.len() > self.limits.value_bytes {
                     let detail = format!("a value has at most {} bytes", self.limits.value_bytes);
-                    self.report(place, "/value", ValidationCode::ValueTooLong, detail);
+                    let member = member.to_string();
+                    self.report(place, &member, ValidationCode::ValueTooLong, detail);
                     return None;
                 }
                 return Some(OwnedValue::Text(text.as_ref().into()));
             }
-            Json::Number(number) if any || numeric => return Some(OwnedValue::Number(*number)),
-            Json::Boolean(boolean) if any => return Some(OwnedValue::Boolean(*boolean)),
+            (Json::Number(number), Types::Any | Types::Number) => {
+                return Some(OwnedValue::Number(*number));
+            }
+            (Json::Boolean(boolean), Types::Any) => return Some(OwnedValue::Boolean(*boolean)),
             _ => {}
         }
-        let expected = match (any, numeric) {
-            (true, _) => "a string, number or boolean",
-            (_, true) => "a number",
-            _ => "a string",
+        let expected = match types {
+            Types::Any => "a string, number or boolean",
+            Types::Number => "a number",
+            Types::Text => "a string",
         };
-        self.wrong_type(place, "/value", expected, json);
+        self.wrong_type(place, &member.to_string(), expected, json);
         None
     }
 }

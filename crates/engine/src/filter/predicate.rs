@@ -2,13 +2,22 @@
 
 use memchr::memmem::Finder;
 
-use crate::columns::{Column, Comparison, Mask, Texts};
-use crate::filter::ast::{Operator, Rule};
+use std::sync::Arc;
+
+use crate::columns::{Column, Comparison, Mask, Texts, ValueSet};
+use crate::filter::ast::{Operand, Operator, Rule};
+use crate::json::{Instant, parse_time};
 use crate::record::{OwnedValue, Value};
 use crate::runtime::{StopCheck, Stopped};
 
 /// Bytes that the evaluation on a block counts for in the stop check, in addition to the text that is searched.
-pub(super) const RULE_BYTES: usize = 4096;
+const RULE_BYTES: usize = 4096;
+
+/// Estimated nanoseconds to look up the value of a record in a set.
+const LOOK_UP_COST: f64 = 4.5;
+
+/// Estimated nanoseconds to parse and compare a time.
+const TIME_COST: f64 = 25.0;
 
 /// A condition on the value of one column. Negative operators are the complement of a predicate.
 #[derive(Clone, Debug)]
@@ -20,6 +29,10 @@ pub(super) enum Predicate {
     StartsWith(Box<str>),
     EndsWith(Box<str>),
     Contains(Box<Finder<'static>>),
+    /// Equal to a value of the set.
+    OneOf(Arc<ValueSet>),
+    /// A string that is a time.
+    Time(Comparison, Instant),
     /// Never holds: the operator does not take this type of value. The parser refuses such rules.
     Never,
 }
@@ -27,30 +40,43 @@ pub(super) enum Predicate {
 impl Predicate {
     /// The predicate of a rule; its complement for a negative operator.
     pub(super) fn of(rule: &Rule) -> Self {
-        let number = |comparison| match rule.value {
-            Some(OwnedValue::Number(number)) => Self::Number(comparison, number),
-            _ => Self::Never,
-        };
-        let text = |predicate: fn(&str) -> Self| match &rule.value {
-            Some(OwnedValue::Text(text)) => predicate(text),
-            _ => Self::Never,
-        };
-        match rule.operator {
-            Operator::Equals | Operator::NotEquals => match &rule.value {
-                Some(OwnedValue::Boolean(boolean)) => Self::Boolean(*boolean),
-                Some(OwnedValue::Number(_)) => number(Comparison::Equal),
-                _ => text(|text| Self::Equals(text.into())),
-            },
-            Operator::GreaterThan => number(Comparison::Greater),
-            Operator::GreaterThanOrEquals => number(Comparison::GreaterOrEqual),
-            Operator::LessThan => number(Comparison::Less),
-            Operator::LessThanOrEquals => number(Comparison::LessOrEqual),
-            Operator::Contains | Operator::NotContains => {
-                text(|text| Self::Contains(Box::new(Finder::new(text).into_owned())))
+        let comparison = rule.operator.comparison();
+        match (&rule.operand, rule.operator, comparison) {
+            (Operand::None, _, _) => Self::Empty,
+            (Operand::List(values), _, _) => Self::one_of(values.iter().map(OwnedValue::borrow)),
+            (Operand::Time(time), _, Some(comparison)) => Self::Time(comparison, *time),
+            (Operand::Value(OwnedValue::Number(number)), _, Some(comparison)) => {
+                Self::Number(comparison, *number)
             }
-            Operator::StartsWith => text(|text| Self::StartsWith(text.into())),
-            Operator::EndsWith => text(|text| Self::EndsWith(text.into())),
-            Operator::IsEmpty | Operator::IsNotEmpty => Self::Empty,
+            (Operand::Value(value), Operator::Equals | Operator::NotEquals, _) => {
+                Self::equal(value.borrow())
+            }
+            (Operand::Value(OwnedValue::Text(text)), operator, _) => match operator {
+                Operator::Contains | Operator::NotContains => {
+                    Self::Contains(Box::new(Finder::new(&**text).into_owned()))
+                }
+                Operator::StartsWith => Self::StartsWith(text.clone()),
+                Operator::EndsWith => Self::EndsWith(text.clone()),
+                _ => Self::Never,
+            },
+            _ => Self::Never,
+        }
+    }
+
+    /// Equal to one of the values.
+    pub(super) fn one_of<'v>(mut values: impl ExactSizeIterator<Item = Value<'v>>) -> Self {
+        match (values.len(), values.next()) {
+            (1, Some(value)) => Self::equal(value),
+            (_, first) => Self::OneOf(Arc::new(ValueSet::new(first.into_iter().chain(values)))),
+        }
+    }
+
+    fn equal(value: Value<'_>) -> Self {
+        match value {
+            Value::Boolean(boolean) => Self::Boolean(boolean),
+            Value::Number(number) => Self::Number(Comparison::Equal, number),
+            Value::Text(text) => Self::Equals(text.into()),
+            Value::Null => Self::Never,
         }
     }
 
@@ -68,6 +94,10 @@ impl Predicate {
             (Self::EndsWith(suffix), Some(Value::Text(found))) => found.ends_with(&**suffix),
             (Self::Contains(finder), Some(Value::Text(found))) => {
                 finder.find(found.as_bytes()).is_some()
+            }
+            (Self::OneOf(set), Some(found)) => set.contains(found),
+            (Self::Time(comparison, wanted), Some(Value::Text(found))) => {
+                is_time(found, *comparison, *wanted)
             }
             _ => false,
         }
@@ -119,6 +149,10 @@ impl Predicate {
             Self::Equals(value) => texts(&|texts, rows| texts.equal(value, rows)),
             Self::StartsWith(prefix) => texts(&|texts, rows| texts.starting_with(prefix, rows)),
             Self::EndsWith(suffix) => texts(&|texts, rows| texts.ending_with(suffix, rows)),
+            Self::OneOf(set) => column.in_set(set, within),
+            Self::Time(comparison, wanted) => texts(&|texts, rows| {
+                texts.passing(|text| is_time(text, *comparison, *wanted), rows)
+            }),
             Self::Contains(_) | Self::Empty | Self::Never => Mask::empty(),
         })
     }
@@ -132,11 +166,14 @@ impl Predicate {
         }
     }
 
-    /// Estimated nanoseconds to evaluate the predicate on a whole block without a match.
-    pub(super) fn cost(&self, column: Option<&Column>) -> f64 {
+    /// Estimated nanoseconds to evaluate the predicate on a whole block of `records` records without a match.
+    pub(super) fn cost(&self, column: Option<&Column>, records: usize) -> f64 {
         let Some(column) = column else { return 0.0 };
         let Some(texts) = column.text() else {
-            return 1000.0;
+            return match self {
+                Self::OneOf(_) => 1000.0 + LOOK_UP_COST * records as f64,
+                _ => 1000.0,
+            };
         };
         let text = texts.searched_bytes() as f64;
         match (self, texts) {
@@ -148,6 +185,8 @@ impl Predicate {
             (Self::Equals(_) | Self::StartsWith(_) | Self::EndsWith(_), Texts::Plain(strings)) => {
                 1000.0 + 2.0 * strings.len() as f64
             }
+            (Self::OneOf(_), _) => 1000.0 + LOOK_UP_COST * texts.strings().len() as f64,
+            (Self::Time(..), _) => 1000.0 + TIME_COST * texts.strings().len() as f64,
             _ => 1000.0,
         }
     }
@@ -156,6 +195,11 @@ impl Predicate {
 /// Estimated nanoseconds to search `bytes` bytes for one substring.
 pub(super) fn contains_cost(bytes: f64) -> f64 {
     1000.0 + 0.03 * bytes
+}
+
+/// Whether a string is a time that compares so with `wanted`.
+fn is_time(text: &str, comparison: Comparison, wanted: Instant) -> bool {
+    parse_time(text).is_ok_and(|time| comparison.holds(time, wanted))
 }
 
 /// The rows of `within` with a boolean, a number or a non-empty string.

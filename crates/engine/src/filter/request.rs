@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::error::Error;
 use crate::filter::ast::{Condition, Filter};
+use crate::filter::parse::TIME_FORM;
 use crate::json::{Instant, parse_time};
 use crate::limits::{FilterLimits, Limits};
 use crate::record::{TimeRange, ValidationError, Variant, content_hash};
@@ -170,11 +171,7 @@ impl<'a> RequestReader<'a> {
                 let time = value.as_str().and_then(|text| parse_time(text).ok());
                 time.ok_or_else(|| {
                     let pointer = format!("/time_range/{name}");
-                    Error::invalid(
-                        "invalid_time",
-                        pointer,
-                        "must be an ISO 8601 date or time, 2026-01-31T12:00:00Z",
-                    )
+                    Error::invalid("invalid_time", pointer, TIME_FORM)
                 })
             };
             range.get(name).map(parse).transpose()

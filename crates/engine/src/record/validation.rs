@@ -130,7 +130,7 @@ codes! {
     WrongType = "wrong_type",
     /// `condition` is neither `AND` nor `OR`.
     UnknownCondition = "unknown_condition",
-    /// `operator` is none of the twelve.
+    /// There is no such `operator`.
     UnknownOperator = "unknown_operator",
     /// `rules` is an empty array.
     EmptyRules = "empty_rules",
@@ -138,6 +138,8 @@ codes! {
     UnexpectedValue = "unexpected_value",
     /// More rules in one filter than allowed.
     TooManyRules = "too_many_rules",
+    /// More values in the lists of one filter than allowed.
+    TooManyValues = "too_many_values",
     /// A filter value longer than allowed.
     ValueTooLong = "value_too_long",
     /// A column name that is empty, longer than 256 bytes or holds a control character.

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::columns::{ColumnNames, ColumnsBuilder, Mask, Texts};
-use crate::filter::ast::{Condition, Filter, Group, Node, Operator, Rule};
+use crate::filter::ast::{Condition, Filter, Group, Node, Operand, Operator, Rule};
 use crate::filter::multi_pattern::MultiPattern;
 use crate::record::{Data, OwnedValue};
 use crate::runtime::{StopCheck, Stopped};
@@ -48,7 +48,7 @@ fn filter(patterns: &[String], operator: Operator, condition: Condition) -> Filt
         Node::Rule(Rule {
             column: "text".into(),
             operator,
-            value: Some(OwnedValue::Text(pattern.as_str().into())),
+            operand: Operand::Value(OwnedValue::Text(pattern.as_str().into())),
         })
     });
     Filter {

@@ -1,6 +1,7 @@
 //! The oracle: a simple implementation of filters for a single record.
 
-use crate::filter::ast::{Condition, Group, Node, Operator, Rule};
+use crate::filter::ast::{Condition, Group, Node, Operand, Operator, Rule};
+use crate::json::{Instant, parse_time};
 use crate::record::{Data, OwnedValue};
 
 /// Whether a record passes a group of rules.
@@ -17,13 +18,23 @@ pub(super) fn passes(group: &Group, data: &Data) -> bool {
 
 fn rule_holds(rule: &Rule, found: Option<&OwnedValue>) -> bool {
     use OwnedValue::{Null, Number, Text};
-    let same = || found.is_some_and(|found| Some(found) == rule.value.as_ref());
-    let numbers = |test: fn(&f64, &f64) -> bool| match (found, &rule.value) {
-        (Some(Number(found)), Some(Number(value))) => test(found, value),
+    let same = || match (found, &rule.operand) {
+        (Some(found), Operand::Value(value)) => found == value,
+        (Some(found), Operand::List(values)) => values.iter().any(|value| found == value),
         _ => false,
     };
-    let texts = |test: fn(&str, &str) -> bool| match (found, &rule.value) {
-        (Some(Text(found)), Some(Text(value))) => test(found, value),
+    let numbers = |test: fn(&f64, &f64) -> bool| match (found, &rule.operand) {
+        (Some(Number(found)), Operand::Value(Number(value))) => test(found, value),
+        _ => false,
+    };
+    let texts = |test: fn(&str, &str) -> bool| match (found, &rule.operand) {
+        (Some(Text(found)), Operand::Value(Text(value))) => test(found, value),
+        _ => false,
+    };
+    let times = |test: fn(&Instant, &Instant) -> bool| match (found, &rule.operand) {
+        (Some(Text(found)), Operand::Time(value)) => {
+            parse_time(found).is_ok_and(|found| test(&found, value))
+        }
         _ => false,
     };
     let empty = || match found {
@@ -32,8 +43,8 @@ fn rule_holds(rule: &Rule, found: Option<&OwnedValue>) -> bool {
         Some(_) => false,
     };
     match rule.operator {
-        Operator::Equals => same(),
-        Operator::NotEquals => !same(),
+        Operator::Equals | Operator::In => same(),
+        Operator::NotEquals | Operator::NotIn => !same(),
         Operator::GreaterThan => numbers(f64::gt),
         Operator::LessThan => numbers(f64::lt),
         Operator::GreaterThanOrEquals => numbers(f64::ge),
@@ -44,5 +55,9 @@ fn rule_holds(rule: &Rule, found: Option<&OwnedValue>) -> bool {
         Operator::EndsWith => texts(|found, value| found.ends_with(value)),
         Operator::IsEmpty => empty(),
         Operator::IsNotEmpty => !empty(),
+        Operator::Before => times(Instant::lt),
+        Operator::After => times(Instant::gt),
+        Operator::OnOrBefore => times(Instant::le),
+        Operator::OnOrAfter => times(Instant::ge),
     }
 }

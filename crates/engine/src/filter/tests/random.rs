@@ -1,7 +1,8 @@
 //! Random records and filters.
 
 use crate::columns::{ColumnNames, Columns, ColumnsBuilder};
-use crate::filter::ast::{Condition, Group, Node, Operator, Rule};
+use crate::filter::ast::{Condition, Group, Node, Operand, Operator, Rule};
+use crate::json::parse_time;
 use crate::record::{Data, OwnedValue};
 
 pub(super) struct Random(pub(super) u64);
@@ -50,6 +51,22 @@ pub(super) const PIECES: [&str; 10] = [
     "lorem ipsum ",
 ];
 
+/// Times that are equal, next to each other, or far apart, and texts that are no times.
+const TIMES: [&str; 12] = [
+    "2026-01-31",
+    "2026-01-31T00:00Z",
+    "2026-01-31T01:30:00.000000000+01:30",
+    "2026-01-30T23:59:59.999999999Z",
+    "2026-01-31T00:00:00.000000001Z",
+    "2026-01-30T19:00-05:00",
+    "2026-01-31T00:00:00.5Z",
+    "0000-01-01",
+    "9999-12-31T23:59:59.999999999Z",
+    "2026-02-30",
+    "2026-01-31 00:00Z",
+    "2026-01",
+];
+
 pub(super) fn text(random: &mut Random, pieces: usize) -> String {
     (0..random.below(pieces + 1))
         .map(|_| random.of(&PIECES))
@@ -68,9 +85,10 @@ pub(super) enum Style {
     Booleans,
     Rare,
     Constant,
+    Times,
 }
 
-pub(super) const STYLES: [Style; 9] = [
+pub(super) const STYLES: [Style; 10] = [
     Style::Mixed,
     Style::Small,
     Style::Wide,
@@ -80,6 +98,7 @@ pub(super) const STYLES: [Style; 9] = [
     Style::Booleans,
     Style::Rare,
     Style::Constant,
+    Style::Times,
 ];
 
 pub(super) fn value(random: &mut Random, style: Style) -> Option<OwnedValue> {
@@ -102,6 +121,13 @@ pub(super) fn value(random: &mut Random, style: Style) -> Option<OwnedValue> {
         Style::Rare if random.below(30) > 0 => None,
         Style::Rare => value(random, Style::Mixed),
         Style::Constant => Some(OwnedValue::Text("always".into())),
+        Style::Times => match random.below(9) {
+            0 => value(random, Style::Mixed),
+            1 => Some(OwnedValue::Text(
+                format!("20{:02}-05-05T00:00Z", random.below(60)).into(),
+            )),
+            _ => Some(OwnedValue::Text(random.of(&TIMES).into())),
+        },
     }
 }
 
@@ -128,33 +154,46 @@ pub(super) fn node(random: &mut Random, styles: &[Style], depth: usize) -> Node 
     let column = random.below(styles.len() + 1);
     let style = styles.get(column).copied().unwrap_or(Style::Mixed);
     let operator = random.of(&Operator::ALL).0;
-    let value = match operator {
-        Operator::IsEmpty | Operator::IsNotEmpty => None,
-        Operator::Equals | Operator::NotEquals => loop {
-            match value(random, style) {
-                None | Some(OwnedValue::Null) if random.below(2) == 0 => {
-                    break Some(OwnedValue::Number(random.of(&NUMBERS)));
-                }
-                None | Some(OwnedValue::Null) => {}
-                some => break some,
-            }
-        },
+    let operand = match operator {
+        Operator::IsEmpty | Operator::IsNotEmpty => Operand::None,
+        Operator::Equals | Operator::NotEquals => Operand::Value(comparable(random, style)),
+        Operator::In | Operator::NotIn => {
+            let count = random.of(&[1, 2, 7, 300]);
+            Operand::List((0..count).map(|_| comparable(random, style)).collect())
+        }
+        Operator::Before | Operator::After | Operator::OnOrBefore | Operator::OnOrAfter => {
+            let time = parse_time(random.of(&TIMES));
+            Operand::Time(time.unwrap_or_else(|_| parse_time("2026-02-01").expect("a date")))
+        }
         Operator::GreaterThan
         | Operator::LessThan
         | Operator::GreaterThanOrEquals
         | Operator::LessThanOrEquals => match value(random, style) {
             Some(OwnedValue::Number(number)) => {
-                Some(OwnedValue::Number(number + random.of(&[0.0, 0.5, -0.5])))
+                Operand::Value(OwnedValue::Number(number + random.of(&[0.0, 0.5, -0.5])))
             }
-            _ => Some(OwnedValue::Number(random.of(&NUMBERS))),
+            _ => Operand::Value(OwnedValue::Number(random.of(&NUMBERS))),
         },
-        _ => Some(OwnedValue::Text(text(random, 2).into())),
+        _ => Operand::Value(OwnedValue::Text(text(random, 2).into())),
     };
     Node::Rule(Rule {
         column: format!("c{column}"),
         operator,
-        value,
+        operand,
     })
+}
+
+/// A value that is not null.
+fn comparable(random: &mut Random, style: Style) -> OwnedValue {
+    loop {
+        match value(random, style) {
+            None | Some(OwnedValue::Null) if random.below(2) == 0 => {
+                return OwnedValue::Number(random.of(&NUMBERS));
+            }
+            None | Some(OwnedValue::Null) => {}
+            Some(value) => return value,
+        }
+    }
 }
 
 pub(super) fn group(random: &mut Random, styles: &[Style], depth: usize) -> Group {
@@ -175,6 +214,8 @@ fn many_rules(random: &mut Random, styles: &[Style]) -> Vec<Node> {
         [Operator::Equals, Operator::Equals],
         [Operator::NotEquals, Operator::NotEquals],
         [Operator::Equals, Operator::NotEquals],
+        [Operator::Equals, Operator::In],
+        [Operator::NotIn, Operator::NotEquals],
         [Operator::Contains, Operator::NotContains],
         [Operator::StartsWith, Operator::EndsWith],
     ]);
@@ -184,7 +225,10 @@ fn many_rules(random: &mut Random, styles: &[Style]) -> Vec<Node> {
         let operator = random.of(&operators);
         let column = random.of(&places);
         let style = styles.get(column).copied().unwrap_or(Style::Mixed);
-        let takes_any = matches!(operator, Operator::Equals | Operator::NotEquals);
+        let takes_any = !matches!(
+            operator,
+            Operator::Contains | Operator::NotContains | Operator::StartsWith | Operator::EndsWith
+        );
         let value = match value(random, if takes_any { style } else { Style::Words }) {
             None | Some(OwnedValue::Null) => OwnedValue::Number(-0.0),
             Some(value) => value,
@@ -192,7 +236,11 @@ fn many_rules(random: &mut Random, styles: &[Style]) -> Vec<Node> {
         let rule = Node::Rule(Rule {
             column: format!("c{column}"),
             operator,
-            value: Some(value),
+            operand: if matches!(operator, Operator::In | Operator::NotIn) {
+                Operand::List(vec![value, OwnedValue::Text("a".into())])
+            } else {
+                Operand::Value(value)
+            },
         });
         match random.below(5) {
             0 => Node::Group(Group {

@@ -324,10 +324,12 @@ fn holds(rule: &Value, data: &Map<String, Value>) -> bool {
         .and_then(|column| data.get(column))
         .unwrap_or(&Value::Null);
     let wanted = &rule["value"];
-    let equal = match (value.as_f64(), wanted.as_f64()) {
+    let is = |wanted: &Value| match (value.as_f64(), wanted.as_f64()) {
         (Some(a), Some(b)) => a == b,
         _ => !value.is_null() && value == wanted,
     };
+    let equal = is(wanted);
+    let one_of = || wanted.as_array().expect("a list").iter().any(is);
     let number = |test: fn(&f64, &f64) -> bool| {
         value
             .as_f64()
@@ -339,6 +341,11 @@ fn holds(rule: &Value, data: &Map<String, Value>) -> bool {
             .as_str()
             .zip(wanted.as_str())
             .is_some_and(|(value, wanted)| test(value, wanted))
+    };
+    let instant = |test: fn(&(i64, i64), &(i64, i64)) -> bool| {
+        let wanted = wanted.as_str().and_then(instant).expect("a time");
+        let value = value.as_str().and_then(instant);
+        value.is_some_and(|value| test(&value, &wanted))
     };
     let empty = value.is_null() || value == "";
     match rule["operator"].as_str().expect("an operator") {
@@ -354,8 +361,43 @@ fn holds(rule: &Value, data: &Map<String, Value>) -> bool {
         "ends_with" => text(|value, wanted| value.ends_with(wanted)),
         "is_empty" => empty,
         "is_not_empty" => !empty,
+        "in" => one_of(),
+        "not_in" => !one_of(),
+        "before" => instant(<(i64, i64)>::lt),
+        "after" => instant(<(i64, i64)>::gt),
+        "on_or_before" => instant(<(i64, i64)>::le),
+        "on_or_after" => instant(<(i64, i64)>::ge),
         other => panic!("unknown operator {other}"),
     }
+}
+
+/// Minutes since the start of January 2026, UTC, and nanoseconds, of a time of the random records.
+fn instant(text: &str) -> Option<(i64, i64)> {
+    let (date, time) = text.split_once('T').unwrap_or((text, "00:00Z"));
+    let day: i64 = date.strip_prefix("2026-01-")?.parse().ok()?;
+    let (time, offset) = match time.split_once('+') {
+        Some((time, offset)) => (time, minutes(offset)?),
+        None => (time.strip_suffix('Z')?, 0),
+    };
+    let nanoseconds = match time.get(5..) {
+        Some("") => 0,
+        Some(rest) => {
+            let (seconds, fraction) = rest.strip_prefix(':')?.split_once('.')?;
+            let seconds: i64 = seconds.parse().ok()?;
+            seconds * 1_000_000_000 + format!("{fraction:0<9}").parse::<i64>().ok()?
+        }
+        None => return None,
+    };
+    Some((
+        (day - 1) * 1440 + minutes(&time[..5])? - offset,
+        nanoseconds,
+    ))
+}
+
+/// The minutes of `hh:mm`.
+fn minutes(text: &str) -> Option<i64> {
+    let (hours, minutes) = text.split_once(':')?;
+    Some(hours.parse::<i64>().ok()? * 60 + minutes.parse::<i64>().ok()?)
 }
 
 /// The results of a page, with numbers as the oracle writes them.

@@ -103,7 +103,30 @@ const WORDS: [&str; 9] = [
     "日本語",
     "red blue red",
 ];
-const COLUMNS: [&str; 6] = ["colour", "size", "open", "mixed", "__proto__", "rare"];
+const COLUMNS: [&str; 7] = [
+    "colour",
+    "size",
+    "open",
+    "mixed",
+    "visited",
+    "__proto__",
+    "rare",
+];
+/// Times in several forms, some of them equal, and texts that are no times.
+const TIMES: [&str; 12] = [
+    "2026-01-09",
+    "2026-01-09T00:00Z",
+    "2026-01-09T02:30+02:30",
+    "2026-01-09T00:00:00.0Z",
+    "2026-01-09T00:00:00.000000001Z",
+    "2026-01-08T23:59:59.999999999Z",
+    "2026-01-08T23:59:59.9Z",
+    "2026-01-10T00:00+00:01",
+    "2026-01-21",
+    "2026-01-09 00:00Z",
+    "2026-01",
+    "soon",
+];
 
 /// A number as the engine writes it: a whole one without decimals.
 fn number(value: f64) -> Value {
@@ -119,6 +142,8 @@ fn random_value(column: &str, random: &mut Random) -> Value {
         "colour" => json!(random.pick(&WORDS)),
         "size" => number(random.below(50) as f64 / 4.0 - 3.0),
         "open" => json!(random.chance(50)),
+        "visited" if random.chance(40) => json!(format!("2026-01-{:02}", 1 + random.below(28))),
+        "visited" => json!(random.pick(&TIMES)),
         "__proto__" => json!(format!("{} {}", random.pick(&WORDS), random.below(300))),
         _ => match random.below(4) {
             0 => Value::Null,
@@ -127,6 +152,12 @@ fn random_value(column: &str, random: &mut Random) -> Value {
             _ => json!(random.pick(&WORDS)),
         },
     }
+}
+
+/// A value of a column to compare with.
+fn not_null(column: &str, random: &mut Random) -> Value {
+    let value = random_value(column, random);
+    if value.is_null() { json!(1) } else { value }
 }
 
 /// A record's data: most columns, and sometimes a value of an unusual type.
@@ -142,7 +173,15 @@ pub(crate) fn random_data(random: &mut Random) -> Map<String, Value> {
 
 /// A random filter that may use every operator, with at most `depth` nested groups.
 pub(crate) fn random_filter(random: &mut Random, depth: usize) -> Value {
-    const ANY: [&str; 4] = ["equals", "not_equals", "is_empty", "is_not_empty"];
+    const ANY: [&str; 6] = [
+        "equals",
+        "not_equals",
+        "is_empty",
+        "is_not_empty",
+        "in",
+        "not_in",
+    ];
+    const DATES: [&str; 4] = ["before", "after", "on_or_before", "on_or_after"];
     const NUMBERS: [&str; 4] = [
         "greater_than",
         "less_than",
@@ -161,20 +200,26 @@ pub(crate) fn random_filter(random: &mut Random, depth: usize) -> Value {
         } else {
             *random.pick(&COLUMNS)
         };
-        rules.push(match random.below(3) {
+        rules.push(match random.below(4) {
             0 => match *random.pick(&ANY) {
                 operator @ ("equals" | "not_equals") => {
-                    let mut value = random_value(column, random);
-                    if value.is_null() {
-                        value = json!(1);
-                    }
+                    let value = not_null(column, random);
                     json!({ "column": column, "operator": operator, "value": value })
+                }
+                operator @ ("in" | "not_in") => {
+                    let count = *random.pick(&[1, 2, 5, 40]);
+                    let values: Vec<Value> = (0..count).map(|_| not_null(column, random)).collect();
+                    json!({ "column": column, "operator": operator, "value": values })
                 }
                 operator => json!({ "column": column, "operator": operator }),
             },
             1 => {
                 let value = random.below(60) as f64 / 4.0 - 4.0;
                 json!({ "column": if random.chance(70) { "size" } else { column }, "operator": random.pick(&NUMBERS), "value": value })
+            }
+            2 => {
+                let column = if random.chance(70) { "visited" } else { column };
+                json!({ "column": column, "operator": random.pick(&DATES), "value": random.pick(&TIMES[..9]) })
             }
             _ => json!({ "column": column, "operator": random.pick(&TEXTS), "value": random.pick(&["", "r", "red", "ue", " 1", "日"]) }),
         });
