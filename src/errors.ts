@@ -63,6 +63,7 @@ export const PROBLEM_CODES = {
   empty_rules: 'A group has no rules',
   unexpected_value: 'The rule has a value, but its operator takes none',
   too_many_rules: 'The filter has more rules than allowed',
+  too_many_values: 'The lists of the filter have more values than allowed',
   value_too_long:
     'A value of the filter, or the text of a search, is longer than allowed or than the model takes',
   invalid_column: 'The name of a column is empty, longer than 256 bytes or contains a control character',

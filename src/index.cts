@@ -20,6 +20,12 @@ export const startsWith: typeof esm.startsWith = api.startsWith;
 export const endsWith: typeof esm.endsWith = api.endsWith;
 export const isEmpty: typeof esm.isEmpty = api.isEmpty;
 export const isNotEmpty: typeof esm.isNotEmpty = api.isNotEmpty;
+export const isIn: typeof esm.isIn = api.isIn;
+export const isNotIn: typeof esm.isNotIn = api.isNotIn;
+export const before: typeof esm.before = api.before;
+export const after: typeof esm.after = api.after;
+export const onOrBefore: typeof esm.onOrBefore = api.onOrBefore;
+export const onOrAfter: typeof esm.onOrAfter = api.onOrAfter;
 
 /** Opens a data directory; see `open` of the library. */
 export async function open(...args: Parameters<typeof esm.open>): Promise<esm.Cosift> {

@@ -12,6 +12,12 @@ export const OPERATORS = {
   ends_with: { text: 'ends with', operand: 'text' },
   is_empty: { text: 'is empty', operand: 'none' },
   is_not_empty: { text: 'is not empty', operand: 'none' },
+  in: { text: 'is one of', operand: 'list' },
+  not_in: { text: 'is none of', operand: 'list' },
+  before: { text: 'is before', operand: 'text' },
+  on_or_before: { text: 'is on or before', operand: 'text' },
+  after: { text: 'is after', operand: 'text' },
+  on_or_after: { text: 'is on or after', operand: 'text' },
 };
 
 let keys = 0;
@@ -31,22 +37,53 @@ export const newRule = (column) => ({
   draft: true,
 });
 
-export const ruleOf = (column, operator, value) => ({
-  key: nextKey(),
-  column,
-  operator,
-  value: value === undefined ? '' : String(value),
-  type: typeOf(value),
-  isTypeChosen: true,
-  draft: false,
-});
+export function ruleOf(column, operator, value = '') {
+  const type = typeOf(value);
+  const text = Array.isArray(value) ? value.map((item) => itemText(item, type)).join(', ') : String(value);
+  return { key: nextKey(), column, operator, value: text, type, isTypeChosen: true, draft: false };
+}
 
-const typeOf = (value) => (typeof value === 'string' || value === undefined ? 'text' : typeof value);
+/** The type of a value; of a list that of its first item that is no text. */
+function typeOf(value) {
+  const example = Array.isArray(value) ? value.find((item) => typeof item !== 'string') : value;
+  return typeof example === 'string' || example === undefined ? 'text' : typeof example;
+}
+
+/** An item of a list as it is entered: a text in quotes where it would be read as something else. */
+function itemText(item, type) {
+  const text = String(item);
+  const [read] = itemsOf(text, type);
+  return read === item && itemsOf(text, type).length === 1 ? text : JSON.stringify(item);
+}
+
+const ITEM = /\s*("(?:[^"\\]|\\.)*"(?=\s*(?:,|$))|[^,]*)\s*(?:,|$)/gy;
+
+/** The items of a list as it is entered, separated by commas. A text with a comma is entered in quotes, as in JSON. */
+function itemsOf(list, type) {
+  const items = [...list.matchAll(ITEM)].map(([, item]) => item.trim()).filter((item) => item !== '');
+  return items.map((item) => {
+    if (type !== 'text' && isNumber(item)) return Number(item);
+    if (type !== 'text' && isBoolean(item)) return item === 'true';
+    return quotedText(item) ?? item;
+  });
+}
+
+/** The text of a JSON string; undefined if it is none. */
+function quotedText(item) {
+  if (!/^".*"$/s.test(item)) return undefined;
+  try {
+    return JSON.parse(item);
+  } catch {
+    return undefined;
+  }
+}
+
 export const isGroup = (node) => node.rules !== undefined;
 
 /** The operand of a rule, as JSON has it. A text that is no value of the type stays text: the service says what is wrong. */
 function operandOf({ operator, value, type }) {
   const { operand = 'any' } = OPERATORS[operator] ?? {};
+  if (operand === 'list') return itemsOf(value, type);
   const wanted = operand === 'any' ? type : operand;
   if (wanted === 'number' && isNumber(value)) return Number(value);
   if (wanted === 'boolean' && isBoolean(value)) return value === 'true';
@@ -59,13 +96,17 @@ const isNumber = (text) =>
 
 /** The types of a rule's operand that can be chosen: those of the column, where the operator takes any. */
 export const typesOfOperand = (operator, types) =>
-  OPERATORS[operator]?.operand === 'any' && types.length > 1 ? types.map(operandType) : [];
+  ['any', 'list'].includes(OPERATORS[operator]?.operand) && types.length > 1 ? types.map(operandType) : [];
 
-/** The type of what is entered for a rule: the chosen one, or the first type of the column that has such a value. */
-export function typeOfInput({ type, isTypeChosen }, value, types) {
+/**
+ * The type of what is entered for a rule: the chosen one, or the first type of the column that has such a value, or such
+ * an item of the list.
+ */
+export function typeOfInput({ operator, type, isTypeChosen }, value, types) {
+  const values = OPERATORS[operator]?.operand === 'list' ? itemsOf(value, 'text') : [value];
   const isType = { number: isNumber, boolean: isBoolean, text: () => true };
-  if (isTypeChosen && types.length > 1 && isType[type](value)) return type;
-  return ['boolean', 'number'].find((name) => types.includes(name) && isType[name](value)) ?? 'text';
+  if (isTypeChosen && types.length > 1 && values.some(isType[type])) return type;
+  return ['boolean', 'number'].find((name) => types.includes(name) && values.some(isType[name])) ?? 'text';
 }
 
 const operandType = (type) => (type === 'string' ? 'text' : type);
@@ -127,8 +168,12 @@ function nodeFromJson(json, what) {
   if (typeof column !== 'string' || typeof operator !== 'string') {
     throw new Error(`${what} needs "column" and "operator", or "rules".`);
   }
-  if (value !== undefined && !['string', 'number', 'boolean'].includes(typeof value)) {
-    throw new Error(`"value" of ${what.toLowerCase()} must be a text, a number or a boolean.`);
+  const isList = OPERATORS[operator]?.operand === 'list';
+  const items = isList ? value : [value];
+  const isScalar = (item) => ['string', 'number', 'boolean'].includes(typeof item);
+  if (value !== undefined && !(Array.isArray(items) && items.every(isScalar))) {
+    const expected = isList ? 'a list of texts, numbers and booleans' : 'a text, a number or a boolean';
+    throw new Error(`"value" of ${what.toLowerCase()} must be ${expected}.`);
   }
   return ruleOf(column, operator, value);
 }

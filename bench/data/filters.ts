@@ -6,8 +6,10 @@ import { ruleTest } from './predicate.js';
 export interface Rule {
   readonly column: keyof Data;
   readonly operator: Operator;
-  readonly value?: string | number | boolean;
+  readonly value?: FilterValue;
 }
+
+type FilterValue = Extract<FilterRule, { value: unknown }>['value'];
 
 export type Operator = FilterRule['operator'];
 
@@ -125,6 +127,8 @@ export const OPERATORS: readonly Filter[] = (
     { column: 'title', operator: 'ends_with', value: '7' },
     { column: 'title', operator: 'is_empty' },
     { column: 'title', operator: 'is_not_empty' },
+    { column: 'category', operator: 'in', value: ['tools', 'pets', 'optics'] },
+    { column: 'category', operator: 'not_in', value: ['tools', 'pets', 'optics'] },
   ] as const
 ).map((rule) => ({
   name: `${rule.column} ${rule.operator}`,

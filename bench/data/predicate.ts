@@ -1,10 +1,10 @@
 import type { FilterGroup, FilterRule } from '../../src/schema/index.js';
 
 type Cell = string | number | boolean | null;
-type Value = Exclude<Cell, null> | undefined;
+type Value = Exclude<Cell, null> | readonly Exclude<Cell, null>[] | undefined;
 
 /**
- * Returns whether a value of a column satisfies a rule; null stands for no value. This definition of the twelve operators
+ * Returns whether a value of a column satisfies a rule; null stands for no value. This definition of the operators
  * is independent of any engine: tests and benchmarks compare engines with it.
  */
 export function ruleTest(operator: FilterRule['operator'], value: Value): (cell: Cell) => boolean {
@@ -12,6 +12,13 @@ export function ruleTest(operator: FilterRule['operator'], value: Value): (cell:
     typeof cell === 'number' && typeof value === 'number' && compare(cell, value);
   const text = (compare: (cell: string, value: string) => boolean) => (cell: Cell) =>
     typeof cell === 'string' && typeof value === 'string' && compare(cell, value);
+  const time = (compare: (cell: bigint, value: bigint) => boolean) => {
+    const wanted = nanosecondsOf(String(value)) as bigint;
+    return (cell: Cell) => {
+      const found = typeof cell === 'string' ? nanosecondsOf(cell) : undefined;
+      return found !== undefined && compare(found, wanted);
+    };
+  };
   switch (operator) {
     case 'equals':
       return (cell) => cell === value;
@@ -39,7 +46,37 @@ export function ruleTest(operator: FilterRule['operator'], value: Value): (cell:
       return (cell) => cell === null || cell === '';
     case 'is_not_empty':
       return (cell) => cell !== null && cell !== '';
+    case 'in':
+      return (cell) => [value].flat().some((item) => ruleTest('equals', item)(cell));
+    case 'not_in':
+      return (cell) => [value].flat().every((item) => ruleTest('not_equals', item)(cell));
+    case 'before':
+      return time((cell, value) => cell < value);
+    case 'after':
+      return time((cell, value) => cell > value);
+    case 'on_or_before':
+      return time((cell, value) => cell <= value);
+    case 'on_or_after':
+      return time((cell, value) => cell >= value);
   }
+}
+
+const TIME =
+  /^(\d{4}-\d\d-\d\d)(?:T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,9}))?)?(?:Z|([-+])([01]\d|2[0-3]):([0-5]\d)))?$/;
+
+/** Nanoseconds since 1970 of an ISO 8601 date or time; undefined for another text. */
+function nanosecondsOf(text: string): bigint | undefined {
+  const [, day, ...parts] = TIME.exec(text) ?? [];
+  if (day === undefined) return undefined;
+  const date = new Date(`${day}T00:00:00Z`);
+  // JavaScript takes the 30th of February for the 2nd of March.
+  if (Number.isNaN(date.valueOf()) || !date.toISOString().startsWith(day)) return undefined;
+  const [hours = 0, minutes = 0, seconds = 0] = parts.map((part) => Number(part ?? 0));
+  const [, , , fraction = '', sign = '+', offsetHours = 0, offsetMinutes = 0] = parts;
+  const east = (Number(offsetHours) * 60 + Number(offsetMinutes)) * (sign === '-' ? -1 : 1);
+  const milliseconds = date.valueOf() + ((hours * 60 + minutes - east) * 60 + seconds) * 1000;
+  if (milliseconds < Date.parse('0000-01-01') || milliseconds >= Date.UTC(10_000, 0)) return undefined;
+  return BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, '0'));
 }
 
 /** Returns whether a record satisfies a filter. */

@@ -58,13 +58,18 @@ export class Declarations {
     for (const rule of schema.oneOf ?? []) {
       const operator = String(rule.properties?.operator?.enum?.[0]);
       const name = `${operator.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Rule`;
-      const operand = rule.properties?.value?.type;
-      const isEquality = Array.isArray(operand);
+      const value = rule.properties?.value;
+      const operand = value?.type;
+      const isList = operand === 'array';
+      const isEquality = isList || Array.isArray(operand);
       const parameters = isEquality
         ? '<Column extends string = string, Value extends string | number | boolean = string | number | boolean>'
         : '<Column extends string = string>';
       const members = Object.entries(rule.properties ?? {}).map(([member, value]) => {
-        const typed = { column: 'Column', ...(isEquality && { value: 'Value' }) };
+        const typed = {
+          column: 'Column',
+          ...(isEquality && { value: isList ? 'readonly Value[]' : 'Value' }),
+        };
         const type =
           typed[member as keyof typeof typed] ?? this.#typeOf(value, { path: name, isGeneric: false });
         return `${docOf(value, `${name}.${member}`)}${member}: ${type};`;

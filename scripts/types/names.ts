@@ -141,9 +141,10 @@ export const NESTED: Readonly<Record<string, string>> = {
 export const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   filter: {
     EqualityRule: `
-/** The rules that compare a column of \`T\` with a value of the column's type. */
+/** The rules that compare a column of \`T\` with values of the column's type. */
 type EqualityRule<T = Data> = { [Column in ColumnName<T>]-?:
-  EqualsRule<Column, Operand<T[Column]>> | NotEqualsRule<Column, Operand<T[Column]>>
+  | EqualsRule<Column, Operand<T[Column]>> | NotEqualsRule<Column, Operand<T[Column]>>
+  | InRule<Column, Operand<T[Column]>> | NotInRule<Column, Operand<T[Column]>>
 }[ColumnName<T>];
 `,
   },

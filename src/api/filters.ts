@@ -67,6 +67,29 @@ export function notEquals<Column extends string, Value extends string | number |
   return { column, operator: 'not_equals', value };
 }
 
+/**
+ * The column has exactly one of these values.
+ *
+ * @example
+ * ```ts
+ * await facts.query({ filter: isIn('country', ['France', 'Italy']) });
+ * ```
+ */
+export function isIn<Column extends string, Value extends string | number | boolean>(
+  column: Column,
+  values: readonly Value[],
+): Rule<Column, 'in', readonly Value[]> {
+  return { column, operator: 'in', value: values };
+}
+
+/** The opposite of {@link isIn}. It also holds for a record without the column. */
+export function isNotIn<Column extends string, Value extends string | number | boolean>(
+  column: Column,
+  values: readonly Value[],
+): Rule<Column, 'not_in', readonly Value[]> {
+  return { column, operator: 'not_in', value: values };
+}
+
 /** The column has a number greater than `value`. */
 export function greaterThan<Column extends string>(
   column: Column,
@@ -129,6 +152,39 @@ export function endsWith<Column extends string>(
   value: string,
 ): Rule<Column, 'ends_with', string> {
   return { column, operator: 'ends_with', value };
+}
+
+/**
+ * The column has a string that is an earlier time: a date, or a date and time with `Z` or an offset.
+ *
+ * @example
+ * ```ts
+ * await facts.query({ filter: and(onOrAfter('opened', '2026-01-01'), before('opened', '2026-02-01')) });
+ * ```
+ */
+export function before<Column extends string>(column: Column, value: string): Rule<Column, 'before', string> {
+  return { column, operator: 'before', value };
+}
+
+/** The column has a string that is a later time; see {@link before}. */
+export function after<Column extends string>(column: Column, value: string): Rule<Column, 'after', string> {
+  return { column, operator: 'after', value };
+}
+
+/** The column has a string that is an earlier time, or the same; see {@link before}. */
+export function onOrBefore<Column extends string>(
+  column: Column,
+  value: string,
+): Rule<Column, 'on_or_before', string> {
+  return { column, operator: 'on_or_before', value };
+}
+
+/** The column has a string that is a later time, or the same; see {@link before}. */
+export function onOrAfter<Column extends string>(
+  column: Column,
+  value: string,
+): Rule<Column, 'on_or_after', string> {
+  return { column, operator: 'on_or_after', value };
 }
 
 /** The record lacks the column, or its value is null or "". */

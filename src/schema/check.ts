@@ -1,7 +1,9 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { CosiftError, type ErrorCode, type Problem } from '../errors.js';
 import { COMPONENTS, type ComponentName } from './components.js';
-import { LIMITS, type Limits } from './limits.js';
+import { TIME_OPERATORS } from './filter.js';
+import { instantOf } from './instants.js';
+import { LIMITS, type Limits, MAX_LISTED_VALUES } from './limits.js';
 import { problemsOf } from './problems-of.js';
 import type { FilterGroup } from './types/filter.js';
 import type {
@@ -129,7 +131,7 @@ function checkWithText<Request extends { search?: Search | undefined }>(
   limits: Limits,
   check: SchemaCheck,
 ): Request {
-  checkFilterSize(value, limits);
+  checkFilter(value, limits);
   check(value);
   const request = value as Request;
   if (request.search !== undefined) checkText(request.search, limits);
@@ -145,7 +147,7 @@ function checkText({ text }: Search, limits: Limits): void {
 }
 
 export function checkQueryRequest(value: unknown, limits: Limits = LIMITS, check = checkQuery): QueryRequest {
-  checkFilterSize(value, limits);
+  checkFilter(value, limits);
   check(value);
   return value as QueryRequest;
 }
@@ -156,13 +158,13 @@ export function checkExportFilter(filter: unknown, limits: Limits = LIMITS): Fil
 }
 
 export function checkDeleteRequest(value: unknown, limits: Limits = LIMITS): DeleteRequest {
-  checkFilterSize(value, limits);
+  checkFilter(value, limits);
   checkSchema('DeleteRequest', value);
   return value as DeleteRequest;
 }
 
 export function checkKeyRequest(value: unknown, limits: Limits = LIMITS): KeyRequest {
-  checkFilterSize(value, limits);
+  checkFilter(value, limits);
   checkSchema('KeyRequest', value);
   return value as KeyRequest;
 }
@@ -186,10 +188,13 @@ function refused(code: ErrorCode, problem: Problem): CosiftError {
   return new CosiftError(code, `${problem.pointer}: ${problem.detail}`, { problems: [problem] });
 }
 
-/** Checks the depth and the size of the filter, before the schema check, whose time grows with the filter. */
-function checkFilterSize(value: unknown, limits: Limits): void {
+/**
+ * Checks the depth, the size and the times of the filter, before the schema check, whose time grows with the filter.
+ */
+function checkFilter(value: unknown, limits: Limits): void {
   const filter: unknown = (value as { filter?: unknown } | null | undefined)?.filter;
   let rules = 0;
+  let listed = 0;
   const walk = (node: unknown, depth: number, pointer: string): void => {
     if (!isGroup(node)) {
       rules += 1;
@@ -197,7 +202,17 @@ function checkFilterSize(value: unknown, limits: Limits): void {
         const detail = `is more than the ${limits.filter_rules} rules of a filter`;
         throw refused('invalid_filter', { pointer, code: 'too_many_rules', detail });
       }
-      checkValueSize(node, pointer, limits);
+      const { operator, value } = (node ?? {}) as { operator?: unknown; value?: unknown };
+      if (Array.isArray(value)) listed += value.length;
+      if (listed > MAX_LISTED_VALUES) {
+        const detail = `the lists of a filter have at most ${MAX_LISTED_VALUES} values`;
+        throw refused('invalid_filter', { pointer: `${pointer}/value`, code: 'too_many_values', detail });
+      }
+      checkValueSize(value, `${pointer}/value`, limits);
+      if (TIME_OPERATORS.has(operator) && typeof value === 'string' && instantOf(value) === undefined) {
+        const detail = 'must be an ISO 8601 date or time, 2026-01-31T12:00:00Z';
+        throw refused('invalid_filter', { pointer: `${pointer}/value`, code: 'invalid_time', detail });
+      }
       return;
     }
     if (depth > limits.filter_depth) {
@@ -210,14 +225,15 @@ function checkFilterSize(value: unknown, limits: Limits): void {
   if (filter !== undefined) walk(filter, 1, '/filter');
 }
 
-function checkValueSize(rule: unknown, pointer: string, limits: Limits): void {
-  const value: unknown = (rule as { value?: unknown } | null | undefined)?.value;
-  if (typeof value !== 'string') return;
-  const bytes = Buffer.byteLength(value);
-  if (bytes > limits.filter_value_bytes) {
-    const detail = `has ${bytes} bytes, at most ${limits.filter_value_bytes} are taken`;
-    throw refused('invalid_filter', { pointer: `${pointer}/value`, code: 'value_too_long', detail });
-  }
+/** Checks the length of the value of a rule, or of each value of its list. */
+function checkValueSize(value: unknown, pointer: string, limits: Limits): void {
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const bytesOf = (item: unknown) => (typeof item === 'string' ? Buffer.byteLength(item) : 0);
+  const at = values.findIndex((item) => bytesOf(item) > limits.filter_value_bytes);
+  if (at < 0) return;
+  const detail = `has ${bytesOf(values[at])} bytes, at most ${limits.filter_value_bytes} are taken`;
+  const place = Array.isArray(value) ? `${pointer}/${at}` : pointer;
+  throw refused('invalid_filter', { pointer: place, code: 'value_too_long', detail });
 }
 
 function isGroup(node: unknown): node is { rules?: unknown } {

@@ -1,3 +1,4 @@
+import { MAX_LIST_VALUES } from './limits.js';
 import type { FilterRule } from './types/filter.js';
 
 export const column = {
@@ -11,6 +12,19 @@ export const column = {
 const scalar = { type: ['string', 'number', 'boolean'], description: 'The value to compare with.' } as const;
 const number = { type: 'number', description: 'The number to compare with.' } as const;
 const text = { type: 'string', description: 'The text to look for; case-sensitive.' } as const;
+const list = {
+  type: 'array',
+  minItems: 1,
+  maxItems: MAX_LIST_VALUES,
+  items: scalar,
+  description: 'The values to compare with. The lists of a filter have at most 10,000 values.',
+} as const;
+const time = {
+  type: 'string',
+  description:
+    'The time to compare with: a date, which is its midnight UTC, or a date and time with `Z` or an offset, with at ' +
+    'most nine digits of a second.',
+} as const;
 
 /** The operators of rules: the schema of their value, and what they mean. */
 const OPERATORS = {
@@ -47,7 +61,27 @@ const OPERATORS = {
   ends_with: { value: text, description: 'The column has a string that ends with `value`; case-sensitive.' },
   is_empty: { value: undefined, description: 'The record lacks the column, or its value is null or "".' },
   is_not_empty: { value: undefined, description: 'The opposite of `is_empty`: the column has a value.' },
+  in: { value: list, description: '`equals` holds for one of the values.' },
+  not_in: {
+    value: list,
+    description: 'The opposite of `in`. It also holds for a record without the column.',
+  },
+  before: { value: time, description: 'The column has a string that is an earlier time than `value`.' },
+  after: { value: time, description: 'The column has a string that is a later time than `value`.' },
+  on_or_before: {
+    value: time,
+    description: 'The column has a string that is an earlier time than `value`, or the same.',
+  },
+  on_or_after: {
+    value: time,
+    description: 'The column has a string that is a later time than `value`, or the same.',
+  },
 } as const;
+
+/** The operators that compare times. */
+export const TIME_OPERATORS: ReadonlySet<unknown> = new Set(
+  Object.entries(OPERATORS).flatMap(([operator, { value }]) => (value === time ? [operator] : [])),
+);
 
 /** The schema of the rules with one operator. */
 function ruleSchema([operator, { value, description }]: [string, { value?: object; description: string }]) {

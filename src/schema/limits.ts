@@ -57,6 +57,10 @@ export const LIMIT_MEANINGS: Readonly<Record<keyof Limits, string>> = {
     'record is overwritten on disk',
 };
 
+/** Maximum number of values of a list in a filter, and of all lists of a filter together. */
+export const MAX_LIST_VALUES = 1_000;
+export const MAX_LISTED_VALUES = 10_000;
+
 /** Default values of request members. The schemas document them, and `src/databases` applies them. */
 export const DEFAULTS = {
   limit: 50,

@@ -19,6 +19,12 @@ const WORDS: Record<Operator, string> = {
   ends_with: 'ends with',
   is_empty: 'is empty',
   is_not_empty: 'is not empty',
+  in: 'in',
+  not_in: 'not in',
+  before: 'before',
+  after: 'after',
+  on_or_before: 'on or before',
+  on_or_after: 'on or after',
 };
 
 /** Writes a filter as text, in one of the many ways in which it can be written. */
@@ -43,10 +49,16 @@ class Writer {
   #rule(rule: Exclude<Filter, FilterGroup>): string {
     const column = /^\p{ID_Start}[\p{ID_Continue}.-]*$/u.test(rule.column) && this.#random.chance(60);
     const parts = [column ? rule.column : this.#quoted(rule.column), this.#cased(WORDS[rule.operator])];
-    if ('value' in rule) {
-      parts.push(typeof rule.value === 'string' ? this.#quoted(rule.value) : this.#cased(String(rule.value)));
-    }
+    if ('value' in rule) parts.push(this.#operand(rule.value));
     return parts.join(this.#space());
+  }
+
+  #operand(value: unknown): string {
+    if (Array.isArray(value)) {
+      const items = value.map((item) => this.#operand(item));
+      return `(${items.join(`${this.#space()},${this.#space()}`)})`;
+    }
+    return typeof value === 'string' ? this.#quoted(value) : this.#cased(String(value));
   }
 
   #quoted(text: string): string {
@@ -151,7 +163,14 @@ test.each([
   ['a is null', '     ^', 'is empty'],
   ['a == 1', '  ^', 'write ='],
   ['a <> 1', '  ^', 'write !='],
-  ["a in ('x')", '  ^', 'or a ='],
+  ["a in 'x'", '     ^', "a list such as ('red', 3)"],
+  ['a in ()', '      ^', "a text such as 'red', a number, true or false is expected after in"],
+  ["a not in ('x' 'y')", '              ^', 'a comma or the end of the list'],
+  ["a in ('x', 1", '     ^', 'this list is not closed'],
+  ['a in (x)', '      ^', "a text is written in quotes: 'x'"],
+  ['a = 1, b = 2', '     ^', 'and, or, or the end'],
+  ['a before 2026-01-31', '         ^', "'2026-01-31'"],
+  ['a on or near 1', '        ^', 'before, after'],
   ['a starts_with 1', '  ^', 'did you mean "starts with"'],
   ["a = 'x", '    ^', "a ' is missing"],
   ["a = 'C:\\x'", '       ^', 'a backslash'],

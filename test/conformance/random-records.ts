@@ -29,7 +29,20 @@ const WORDS = [
   'null',
 ];
 const NUMBERS = [0, 1, -1.5, 0.1 + 0.2, 0.3, 1e300, -1e300, 5e-324, 2 ** 53, 1e16];
-const COLUMNS = ['colour', 'size', 'open', 'mixed', '__proto__', 'rare'];
+/** Times in several forms, some of them equal, and texts that are no times. */
+const TIMES = [
+  '2026-01-31',
+  '2026-01-31T00:00Z',
+  '2026-01-31T05:45:00.000+05:45',
+  '2026-01-31T00:00:00.000000001Z',
+  '2026-01-30T23:59:59.999999999Z',
+  '2024-02-29',
+  '1969-12-31T23:59:59.5Z',
+  '0000-01-01',
+  '9999-12-31T23:59:59.999999999Z',
+];
+const NO_TIMES = ['2026-02-29', '2026-01-31T00:00', '0000-01-01T00:00+00:01', '2026-01-31 00:00Z'];
+const COLUMNS = ['colour', 'size', 'open', 'mixed', 'visited', '__proto__', 'rare'];
 const NEEDLES = ['', 'r', 'red', 'ue', 'R', ' ', '%', '_', '\\', "'", '"', 'ï', '日', '\ud83d\ude00'];
 
 /** The first millisecond of 2026. */
@@ -87,10 +100,14 @@ function randomValue(random: Random, column: string): string | number | boolean 
       return random.below(50) / 4 - 3;
     case 'open':
       return random.chance(50);
+    case 'visited':
+      return random.pick(random.chance(85) ? TIMES : NO_TIMES);
     case '__proto__':
       return `${random.pick(WORDS)} ${random.below(30)}`;
     default:
-      return [null, random.pick(NUMBERS), random.chance(50), random.pick(WORDS)][random.below(4)]!;
+      return [null, random.pick(NUMBERS), random.chance(50), random.pick(WORDS), random.pick(TIMES)][
+        random.below(5)
+      ]!;
   }
 }
 
@@ -104,7 +121,7 @@ export function randomFilter(random: Random, depth: number): FilterGroup {
 
 function randomRule(random: Random): FilterRule {
   const column = random.chance(4) ? 'never given' : random.pick(COLUMNS);
-  switch (random.below(4)) {
+  switch (random.below(6)) {
     case 0: {
       const value = randomValue(random, column) ?? 1;
       return { column, operator: random.pick(['equals', 'not_equals']), value };
@@ -123,6 +140,15 @@ function randomRule(random: Random): FilterRule {
     case 2: {
       const operator = random.pick(['contains', 'not_contains', 'starts_with', 'ends_with']);
       return { column, operator, value: random.pick(random.chance(70) ? NEEDLES : WORDS) };
+    }
+    case 3: {
+      const value = Array.from({ length: random.pick([1, 3, 40]) }, () => randomValue(random, column) ?? 1);
+      return { column, operator: random.pick(['in', 'not_in']), value };
+    }
+    case 4: {
+      const operator = random.pick(['before', 'after', 'on_or_before', 'on_or_after']);
+      const dated = random.pick(['visited', 'visited', 'mixed', column]);
+      return { column: dated, operator, value: random.pick(TIMES) };
     }
     default:
       return { column, operator: random.pick(['is_empty', 'is_not_empty']) };

@@ -2,12 +2,15 @@ import type { Operator } from '../../schema/index.js';
 import { didYouMean } from '../../schema/suggest.js';
 import type { Token, Tokens } from './tokens.js';
 
+/** What an operator compares with. */
+export type Operand = 'any' | 'number' | 'text' | 'time' | 'list';
+
 /** An operator of a filter as it is written in a text. */
 export interface WrittenOperator {
   words: readonly string[];
   operator: Operator;
   /** What the operator compares with; nothing if it is undefined. */
-  operand?: 'any' | 'number' | 'text';
+  operand?: Operand;
 }
 
 /** All operators. None begins with all words of another one. */
@@ -24,11 +27,16 @@ const OPERATORS: readonly WrittenOperator[] = [
   { words: ['ends', 'with'], operator: 'ends_with', operand: 'text' },
   { words: ['is', 'empty'], operator: 'is_empty' },
   { words: ['is', 'not', 'empty'], operator: 'is_not_empty' },
+  { words: ['in'], operator: 'in', operand: 'list' },
+  { words: ['not', 'in'], operator: 'not_in', operand: 'list' },
+  { words: ['before'], operator: 'before', operand: 'time' },
+  { words: ['after'], operator: 'after', operand: 'time' },
+  { words: ['on', 'or', 'before'], operator: 'on_or_before', operand: 'time' },
+  { words: ['on', 'or', 'after'], operator: 'on_or_after', operand: 'time' },
 ];
 
 /** What to write in place of operators of SQL. */
 const INSTEAD: Readonly<Record<string, string>> = {
-  in: "write a = 'x' or a = 'y'",
   between: 'write a >= 1 and a <= 2',
   like: 'write contains, starts with or ends with',
   ilike: 'write contains, starts with or ends with; case matters',

@@ -4,7 +4,7 @@ import { LIMITS } from '../../schema/limits.js';
 import { parseJsonFilter } from './json-filter.js';
 import { parseOperator } from './operators.js';
 import { type Token, Tokens } from './tokens.js';
-import { numberOf, parseValue } from './values.js';
+import { numberOf, parseOperand } from './values.js';
 
 /** More than the command line of any system takes. */
 const MAX_LENGTH = 1_000_000;
@@ -60,7 +60,7 @@ function parsePart(tokens: Tokens, depth: number): Filter {
 function parseRule(tokens: Tokens): Filter {
   const column = parseColumn(tokens);
   const { operator, words, operand } = parseOperator(tokens);
-  const value = operand === undefined ? undefined : parseValue(tokens, words.join(' '), operand, column);
+  const value = operand === undefined ? undefined : parseOperand(tokens, words.join(' '), operand, column);
   return { column, operator, ...(value !== undefined && { value }) } as FilterRule;
 }
 
@@ -81,7 +81,7 @@ function parseColumn(tokens: Tokens): string {
 
 function columnAdvice(token: Token): string {
   if (token.kind === 'word' && token.text.toLowerCase() === 'not') {
-    return '; no rule begins with not: write !=, not contains or is not empty';
+    return '; no rule begins with not: write !=, not in, not contains or is not empty';
   }
   if (token.kind === 'number' && typeof numberOf(token.text) === 'number') {
     return `, and its value after the operator: price < ${token.text}`;

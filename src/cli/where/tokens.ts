@@ -13,9 +13,9 @@ const WORD = /[_\p{ID_Start}][.\-\p{ID_Continue}]*/uy;
 // More than the digits of a number, so that `1.5.2` is reported as a whole.
 const NUMBER = /[-+.]?\p{Nd}[.\-+\p{ID_Continue}]*/uy;
 const UNQUOTED = /[^"'\\]+/uy;
-const SYMBOL = /[=!<>~&|]+|[()]/uy;
+const SYMBOL = /[=!<>~&|]+|[(),]/uy;
 
-const SYMBOLS: ReadonlySet<string> = new Set(['=', '!=', '<', '<=', '>', '>=', '(', ')']);
+const SYMBOLS: ReadonlySet<string> = new Set(['=', '!=', '<', '<=', '>', '>=', '(', ')', ',']);
 
 /** What to write in place of symbols of other languages. */
 const INSTEAD: Readonly<Record<string, string>> = {

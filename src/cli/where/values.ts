@@ -1,21 +1,45 @@
+import type { Operand } from './operators.js';
 import type { Tokens } from './tokens.js';
 
 /** Numbers as JSON has them. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(\.\d+)?(e[-+]?\d+)?$/i;
 
-/** Reads the value that an operator compares `column` with. */
-export function parseValue(
+type Value = string | number | boolean;
+
+/** Reads the value or the list of values that an operator compares `column` with. */
+export function parseOperand(
   tokens: Tokens,
   operator: string,
-  operand: 'any' | 'number' | 'text',
+  operand: Operand,
   column: string,
-): string | number | boolean {
+): Value | Value[] {
+  if (operand !== 'list') return parseValue(tokens, operator, operand, column);
+  const start = tokens.peek();
+  if (!tokens.takeSymbol('(')) {
+    throw tokens.error(start, `a list such as ('red', 3) is expected after ${operator}`);
+  }
+  const list: Value[] = [];
+  do list.push(parseValue(tokens, operator, 'any', column));
+  while (tokens.takeSymbol(','));
+  const end = tokens.peek();
+  if (tokens.takeSymbol(')')) return list;
+  throw end.kind === 'end'
+    ? tokens.error(start, 'this list is not closed')
+    : tokens.error(end, 'a comma or the end of the list is expected here');
+}
+
+function parseValue(
+  tokens: Tokens,
+  operator: string,
+  operand: Exclude<Operand, 'list'>,
+  column: string,
+): Value {
   const next = tokens.peek();
   if (next.kind === 'text' && operand !== 'number') {
     tokens.take();
     return next.value;
   }
-  if (next.kind === 'number' && operand !== 'text') {
+  if (next.kind === 'number' && (operand === 'any' || operand === 'number')) {
     const value = numberOf(next.text);
     if (typeof value === 'string') throw tokens.error(next, value);
     tokens.take();
@@ -39,6 +63,7 @@ const EXPECTED = {
   any: "a text such as 'red', a number, true or false",
   number: 'a number such as 0.5',
   text: "a text such as 'red'",
+  time: "a date or a time such as '2026-01-31'",
 } as const;
 
 /**

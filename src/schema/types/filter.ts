@@ -136,6 +136,84 @@ type IsNotEmptyRule<Column extends string = string> = {
   operator: 'is_not_empty';
 };
 
+/** `equals` holds for one of the values. */
+type InRule<
+  Column extends string = string,
+  Value extends string | number | boolean = string | number | boolean,
+> = {
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
+  column: Column;
+  /** `equals` holds for one of the values. */
+  operator: 'in';
+  /** The values to compare with. The lists of a filter have at most 10,000 values. 1 to 1000 items. */
+  value: readonly Value[];
+};
+
+/** The opposite of `in`. It also holds for a record without the column. */
+type NotInRule<
+  Column extends string = string,
+  Value extends string | number | boolean = string | number | boolean,
+> = {
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
+  column: Column;
+  /** The opposite of `in`. It also holds for a record without the column. */
+  operator: 'not_in';
+  /** The values to compare with. The lists of a filter have at most 10,000 values. 1 to 1000 items. */
+  value: readonly Value[];
+};
+
+/** The column has a string that is an earlier time than `value`. */
+type BeforeRule<Column extends string = string> = {
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
+  column: Column;
+  /** The column has a string that is an earlier time than `value`. */
+  operator: 'before';
+  /**
+   * The time to compare with: a date, which is its midnight UTC, or a date and time with `Z` or an
+   * offset, with at most nine digits of a second.
+   */
+  value: string;
+};
+
+/** The column has a string that is a later time than `value`. */
+type AfterRule<Column extends string = string> = {
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
+  column: Column;
+  /** The column has a string that is a later time than `value`. */
+  operator: 'after';
+  /**
+   * The time to compare with: a date, which is its midnight UTC, or a date and time with `Z` or an
+   * offset, with at most nine digits of a second.
+   */
+  value: string;
+};
+
+/** The column has a string that is an earlier time than `value`, or the same. */
+type OnOrBeforeRule<Column extends string = string> = {
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
+  column: Column;
+  /** The column has a string that is an earlier time than `value`, or the same. */
+  operator: 'on_or_before';
+  /**
+   * The time to compare with: a date, which is its midnight UTC, or a date and time with `Z` or an
+   * offset, with at most nine digits of a second.
+   */
+  value: string;
+};
+
+/** The column has a string that is a later time than `value`, or the same. */
+type OnOrAfterRule<Column extends string = string> = {
+  /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
+  column: Column;
+  /** The column has a string that is a later time than `value`, or the same. */
+  operator: 'on_or_after';
+  /**
+   * The time to compare with: a date, which is its midnight UTC, or a date and time with `Z` or an
+   * offset, with at most nine digits of a second.
+   */
+  value: string;
+};
+
 /** Compares one column of a record. The operator determines the type of `value`. */
 export type FilterRule<T = Data> =
   | EqualityRule<T>
@@ -148,7 +226,11 @@ export type FilterRule<T = Data> =
   | StartsWithRule<TextColumn<T>>
   | EndsWithRule<TextColumn<T>>
   | IsEmptyRule<ColumnName<T>>
-  | IsNotEmptyRule<ColumnName<T>>;
+  | IsNotEmptyRule<ColumnName<T>>
+  | BeforeRule<TextColumn<T>>
+  | AfterRule<TextColumn<T>>
+  | OnOrBeforeRule<TextColumn<T>>
+  | OnOrAfterRule<TextColumn<T>>;
 
 /** Rules joined by a condition. */
 export interface FilterGroup<T = Data> {
@@ -161,9 +243,11 @@ export interface FilterGroup<T = Data> {
 /** A rule, or a group of rules. */
 export type Filter<T = Data> = FilterGroup<T> | FilterRule<T>;
 
-/** The rules that compare a column of `T` with a value of the column's type. */
+/** The rules that compare a column of `T` with values of the column's type. */
 type EqualityRule<T = Data> = {
   [Column in ColumnName<T>]-?:
     | EqualsRule<Column, Operand<T[Column]>>
-    | NotEqualsRule<Column, Operand<T[Column]>>;
+    | NotEqualsRule<Column, Operand<T[Column]>>
+    | InRule<Column, Operand<T[Column]>>
+    | NotInRule<Column, Operand<T[Column]>>;
 }[ColumnName<T>];

@@ -1,5 +1,6 @@
 import type { Filter, FilterRule } from '../../schema/index.js';
-import type { Values } from './sql.js';
+import { instantSql, instantsSql } from './instant-sql.js';
+import { arrayOf, type Values } from './sql.js';
 import { encodeText } from './text.js';
 
 /**
@@ -26,8 +27,10 @@ function requiredSql(filter: Filter, values: Values): string[] {
   }
   const { column, operator } = filter;
   const isComparison = operator in COMPARISONS;
-  if (operator !== 'equals' && !isComparison) return [ruleSql(filter, values)];
+  const isEquality = operator === 'equals' || operator === 'in';
+  if (!isEquality && !isComparison) return [ruleSql(filter, values)];
   const json = `cells->${values.bind(encodeText(column))}::text`;
+  if (operator === 'in') return [`${json} = ${anySql(filter.value, values)}`];
   const bound = `${values.bind(jsonOf('value' in filter ? filter.value : null))}::jsonb`;
   if (!isComparison) return [`${json} = ${bound}`];
   return [
@@ -65,6 +68,15 @@ function ruleSql(rule: FilterRule, values: Values): string {
       const end = boundText();
       return `coalesce(${isText} AND right(${text}, length(${end})) = ${end}, false)`;
     }
+    case 'in':
+      return `coalesce(${json} = ${anySql(rule.value, values)}, false)`;
+    case 'not_in':
+      return `(NOT coalesce(${json} = ${anySql(rule.value, values)}, false))`;
+    case 'before':
+    case 'after':
+    case 'on_or_before':
+    case 'on_or_after':
+      return `coalesce(${instantSql(text)} <@ ${instantsSql(operator, rule.value, values)}, false)`;
     case 'is_empty':
       return `(coalesce(cells->>${name}, '') = '')`;
     case 'is_not_empty':
@@ -78,6 +90,10 @@ const COMPARISONS = {
   greater_than_or_equals: '>=',
   less_than_or_equals: '<=',
 } as const;
+
+function anySql(list: readonly unknown[], values: Values): string {
+  return `ANY(${values.bind(arrayOf(list.map(jsonOf)))}::jsonb[])`;
+}
 
 function jsonOf(value: unknown): string {
   return JSON.stringify(typeof value === 'string' ? encodeText(value) : value);
