@@ -75,7 +75,7 @@ export function notEquals<Column extends string, Value extends string | number |
  * await facts.query({ filter: isIn('country', ['France', 'Italy']) });
  * ```
  */
-export function isIn<Column extends string, Value extends string | number | boolean>(
+export function isIn<Column extends string, const Value extends string | number | boolean>(
   column: Column,
   values: readonly Value[],
 ): Rule<Column, 'in', readonly Value[]> {
@@ -83,7 +83,7 @@ export function isIn<Column extends string, Value extends string | number | bool
 }
 
 /** The opposite of {@link isIn}. It also holds for a record without the column. */
-export function isNotIn<Column extends string, Value extends string | number | boolean>(
+export function isNotIn<Column extends string, const Value extends string | number | boolean>(
   column: Column,
   values: readonly Value[],
 ): Rule<Column, 'not_in', readonly Value[]> {

@@ -8,7 +8,7 @@ import type { OpenDatabases } from './open-databases.js';
 import { given, Oracle } from './oracle.js';
 import { DIMENSIONS, randomFilter, randomRecords, randomVector } from './random-records.js';
 import { SharedDatabases } from './shared-databases.js';
-import type { TestDatabase } from './test-database.js';
+import type { Asking, TestDatabase } from './test-database.js';
 
 /** What a column may hold: `undefined` is a missing column. */
 const VALUES = [
@@ -157,6 +157,49 @@ export function describeFilters(open: OpenDatabases): void {
         expect(await found(nested)).toEqual([0, 1]);
         expect(await found(group('OR', group('AND', is(1), rule('less_than', 2)), is('')))).toEqual([1, '']);
       });
+    });
+
+    test('lists and dates restrict every operation that takes a filter', async () => {
+      const database = await shared.create();
+      await database.upsert(
+        [1, 2, 3, 4].map((n) => ({ id: n, data: { n, on: `2026-01-0${n}` }, vector: [1, 0] })),
+      );
+      const filter: FilterGroup = {
+        condition: 'AND',
+        rules: [
+          { column: 'n', operator: 'in', value: [2, 3, 4, 'x'] },
+          { column: 'on', operator: 'before', value: '2026-01-04T00:00Z' },
+        ],
+      };
+      const search = { vector: [1, 0] };
+      const idsOf = (lines: string[]) => lines.map((line) => JSON.parse(line).id).toSorted();
+      const restricted: [{ filter?: FilterGroup }, Asking][] = [
+        [{ filter }, {}],
+        [{}, { forcedFilter: filter }],
+      ];
+      for (const [given, asking] of restricted) {
+        expect((await database.ids('search', { search, ...given }, asking)).toSorted()).toEqual([2, 3]);
+        expect((await database.ids('query', { ...given }, asking)).toSorted()).toEqual([2, 3]);
+        expect(idsOf(await database.export({ ...given }, asking))).toEqual([2, 3]);
+        const counted = await database.search(
+          { search, ...given, total: true, facets: [{ column: 'n' }] },
+          asking,
+        );
+        expect(counted.total).toEqual({ value: 2 });
+        expect(counted.facets?.[0]).toMatchObject({ values: [{ value: 2 }, { value: 3 }], missing: 0 });
+      }
+      const explained = await database.search({ search, filter, explain: true });
+      expect(explained.results[0]?.explain).toMatchObject({
+        filter: { held: true, rules: [{ held: true }, { held: true }] },
+      });
+      const { changes } = await database.changes({}, { forcedFilter: filter });
+      expect(changes.map(({ id, kind }) => [id, kind])).toEqual([
+        [2, 'created'],
+        [3, 'created'],
+      ]);
+      expect(await database.delete({ ids: [1] }, { forcedFilter: filter })).toBe(0);
+      expect(await database.delete({ filter })).toBe(2);
+      expect((await database.ids('query', {})).toSorted()).toEqual([1, 4]);
     });
 
     test('the golden cases of the predicate hold', async () => {

@@ -17,9 +17,15 @@ const OPERATORS = [
   'ends_with',
   'is_empty',
   'is_not_empty',
+  'in',
+  'not_in',
+  'before',
+  'on_or_before',
+  'after',
+  'on_or_after',
 ];
 
-test('a rule filters the results, with each of the twelve operators', async ({ open, service }) => {
+test('a rule filters the results, with each operator', async ({ open, service }) => {
   const tab = await open({ database: 'facts' });
   const { page } = tab;
   // Between the choice of an operator and of its value, the two may not fit.
@@ -40,16 +46,19 @@ test('a rule filters the results, with each of the twelve operators', async ({ o
   expect(await column.locator('option').allTextContents()).toContain('height_m (number)');
   for (const name of OPERATORS) {
     const isNumeric = /greater|less/.test(name);
-    const value = isNumeric ? '300' : 'France';
-    await column.selectOption(isNumeric ? 'height_m' : 'country');
+    const isTime = /before|after/.test(name);
+    const isList = /^(not_)?in$/.test(name);
+    const columnName = isNumeric ? 'height_m' : isTime ? 'opened' : 'country';
+    const value = isNumeric ? '300' : isTime ? '1931-05-01T00:00Z' : isList ? 'France, "Italy"' : 'France';
+    await column.selectOption(columnName);
     await operator.selectOption(name);
     const hasValue = !name.includes('empty');
     if (hasValue) await filter.getByRole('textbox', { name: 'Value' }).fill(value);
     expect(await filter.getByRole('textbox', { name: 'Value' }).count()).toBe(hasValue ? 1 : 0);
     const rule = {
-      column: isNumeric ? 'height_m' : 'country',
+      column: columnName,
       operator: name,
-      ...(hasValue && { value: isNumeric ? 300 : 'France' }),
+      ...(hasValue && { value: isNumeric ? 300 : isList ? ['France', 'Italy'] : value }),
     };
     const { body } = await service.call('POST', '/v1/databases/facts/query', {
       filter: { rules: [rule] },
@@ -70,6 +79,7 @@ test('nested groups and their JSON are the same, whichever is edited', async ({ 
     condition: 'AND',
     rules: [
       { column: 'kind', operator: 'equals', value: 'landmark' },
+      { column: 'country', operator: 'not_in', value: ['a, b', '"', '5', ' x', '', 5, true, 'c'] },
       {
         condition: 'OR',
         rules: [
@@ -81,14 +91,14 @@ test('nested groups and their JSON are the same, whichever is edited', async ({ 
   };
   await json.fill(JSON.stringify(nested));
   const values = filter.getByRole('textbox', { name: 'Value' });
-  await expect.poll(() => values.count()).toBe(3);
+  await expect.poll(() => values.count()).toBe(4);
   const before = await tab.status(/^\d+ records/);
   await page.getByRole('button', { name: 'Remove group' }).click();
   await expect
     .poll(async () => JSON.parse(await json.inputValue()))
     .toEqual({
       condition: 'AND',
-      rules: nested.rules.slice(0, 1),
+      rules: nested.rules.slice(0, 2),
     });
   await expect.poll(() => page.getByRole('status').textContent()).not.toBe(before);
   await json.fill('{"rules":');

@@ -20,6 +20,8 @@ const refusal = (check: () => unknown): CosiftError => {
 
 const search = { text: 'x' };
 const rule = { column: 'a', operator: 'equals', value: 1 };
+const listed = { column: 'a', operator: 'in', value: [1] };
+const longest = { ...listed, value: Array(1_000).fill(1) };
 
 describe('nothing is coerced, clamped or ignored', () => {
   test.each([
@@ -145,6 +147,32 @@ describe('every problem has a code of the documented list', () => {
     ['empty_rules', '/filter/rules', filter({ rules: [] })],
     ['unexpected_value', '/filter/rules/0/value', filter({ rules: [{ ...rule, operator: 'is_empty' }] })],
     ['value_too_long', '/filter/rules/0/value', filter({ rules: [{ ...rule, value: long }] })],
+    ['value_too_long', '/filter/rules/0/value/1', filter({ rules: [{ ...listed, value: ['x', long] }] })],
+    [
+      'wrong_type',
+      '/filter/rules/0/value/3',
+      filter({ rules: [{ ...listed, value: [1, 'x', true, null] }] }),
+    ],
+    ['invalid_value', '/filter/rules/0/value', filter({ rules: [{ ...listed, value: [] }] })],
+    [
+      'invalid_value',
+      '/filter/rules/0/value',
+      filter({ rules: [{ ...listed, value: Array(1_001).fill(1) }] }),
+    ],
+    ['too_many_values', '/filter/rules/10/value', filter({ rules: Array(500).fill(longest) })],
+    [
+      'invalid_time',
+      '/filter/rules/0/value',
+      filter({ rules: [{ ...rule, operator: 'after', value: 'now' }] }),
+    ],
+    [
+      'invalid_time',
+      '/filter/rules/0/value',
+      () => {
+        const late = { rules: [{ ...rule, operator: 'before', value: '9999-12-31T23:59-00:01' }] };
+        checkKeyRequest({ name: 'k', actions: ['search'], databases: '*', filter: late });
+      },
+    ],
     ['too_many_rules', '/filter/rules/1000', filter({ rules: Array(LIMITS.filter_rules + 1).fill(rule) })],
   ])('%s at %s', (code, pointer, check) => {
     const { problems } = refusal(check);

@@ -71,6 +71,8 @@ test('searches and listings are flat statements, in which every name and value i
         rule(operator, 5),
       ),
       ...['is_empty', 'is_not_empty'].map((operator) => rule(operator)),
+      ...['in', 'not_in'].map((operator) => rule(operator, [MARK, 5])),
+      ...['before', 'after', 'on_or_before', 'on_or_after'].map((operator) => rule(operator, '2026-01-31')),
     ],
   } as never;
   const common = {

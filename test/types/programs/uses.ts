@@ -1,6 +1,7 @@
 // Everything here has to compile.
 import {
   and,
+  before,
   type Columns,
   CosiftError,
   contains,
@@ -12,12 +13,15 @@ import {
   greaterThan,
   greaterThanOrEquals,
   isEmpty,
+  isIn,
   isNotEmpty,
+  isNotIn,
   lessThan,
   lessThanOrEquals,
   type NewRecord,
   notContains,
   notEquals,
+  onOrAfter,
   open,
   or,
   type Query,
@@ -82,7 +86,14 @@ export async function typed(
   for await (const { data } of products.searchAll({ vector: new Float32Array(2) })) data.name.trim();
 
   const listed = await products.query({
-    filter: and(contains('name', 'a'), notContains('note', 'b'), endsWith('name', 'c'), isNotEmpty('weight')),
+    filter: and(
+      contains('name', 'a'),
+      notContains('note', 'b'),
+      endsWith('name', 'c'),
+      isNotEmpty('weight'),
+      isIn('category', ['lamp', 'chair']),
+      or(isNotIn('price', [3, 9]), before('note', '2026-01-31'), onOrAfter('note', '2026-02-01')),
+    ),
     sort: { column: 'weight', direction: 'desc' },
   });
   listed.results[0]?.timestamps.synced_at.trim();
