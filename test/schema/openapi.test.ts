@@ -26,6 +26,7 @@ test('every schema is valid, and takes its own examples', () => {
   ajv.addSchema({ $id: 'document', components: document.components });
   let examples = 0;
   for (const [name, schema] of Object.entries(document.components.schemas)) {
+    expect(ajv.validateSchema(schema as object), `${name}: ${ajv.errorsText()}`).toBe(true);
     const validate = ajv.compile({ $ref: `document#/components/schemas/${name}` });
     for (const example of (schema as { examples?: unknown[] }).examples ?? []) {
       examples += 1;
