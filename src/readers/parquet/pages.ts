@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { decompress } from 'fzstd';
 import type { AsyncBuffer, ColumnMetaData, PageHeader } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
-import { compressors } from 'hyparquet-compressors';
+import { compressors, decompressLz4Raw } from 'hyparquet-compressors';
 import { DamagedParquet, UnreadableColumn } from './errors.js';
 import { BitPackedReader, type NumberReader, RunLengthReader, widthOf } from './levels.js';
 
@@ -225,6 +225,7 @@ export class PageReader {
 
 function outputOf(codec: ColumnMetaData['codec'], bytes: Uint8Array, length: number): Uint8Array {
   if (codec === 'ZSTD') return decompress(bytes, new Uint8Array(length));
+  if (codec === 'LZ4') return decompressLz4(bytes, length);
   const decompressor = compressors[codec];
   if (decompressor === undefined) {
     const name = codec ?? 'an unknown codec';
@@ -233,4 +234,37 @@ function outputOf(codec: ColumnMetaData['codec'], bytes: Uint8Array, length: num
     );
   }
   return decompressor(bytes, length);
+}
+
+/** Decompresses the codec LZ4: blocks with their lengths, as Hadoop writes them, or one block. */
+function decompressLz4(bytes: Uint8Array, length: number): Uint8Array {
+  const blocks = blocksOfHadoop(bytes, length);
+  if (blocks === undefined) return decompressLz4Raw(bytes, length);
+  const output = new Uint8Array(length);
+  let at = 0;
+  for (const { block, length } of blocks) {
+    output.set(decompressLz4Raw(block, length), at);
+    at += length;
+  }
+  return output;
+}
+
+function blocksOfHadoop(
+  bytes: Uint8Array,
+  length: number,
+): { block: Uint8Array; length: number }[] | undefined {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const blocks: { block: Uint8Array; length: number }[] = [];
+  let at = 0;
+  let total = 0;
+  while (at + 8 <= bytes.length) {
+    const full = view.getUint32(at);
+    const size = view.getUint32(at + 4);
+    at += 8;
+    if (at + size > bytes.length || total + full > length) return undefined;
+    blocks.push({ block: bytes.subarray(at, at + size), length: full });
+    at += size;
+    total += full;
+  }
+  return at === bytes.length && total === length ? blocks : undefined;
 }
