@@ -14,10 +14,10 @@ export const OPERATORS = {
   is_not_empty: { text: 'is not empty', operand: 'none' },
   in: { text: 'is one of', operand: 'list' },
   not_in: { text: 'is none of', operand: 'list' },
-  before: { text: 'is before', operand: 'text' },
-  on_or_before: { text: 'is on or before', operand: 'text' },
-  after: { text: 'is after', operand: 'text' },
-  on_or_after: { text: 'is on or after', operand: 'text' },
+  before: { text: 'is before', operand: 'time' },
+  on_or_before: { text: 'is on or before', operand: 'time' },
+  after: { text: 'is after', operand: 'time' },
+  on_or_after: { text: 'is on or after', operand: 'time' },
 };
 
 let keys = 0;
@@ -110,6 +110,10 @@ export function typeOfInput({ operator, type, isTypeChosen }, value, types) {
 }
 
 const operandType = (type) => (type === 'string' ? 'text' : type);
+
+/** What an input for a rule without a value shows. */
+export const exampleOf = (operator) =>
+  ({ list: 'France, "a, b"', time: '2026-01-31' })[OPERATORS[operator]?.operand] ?? 'value';
 
 export const needsValue = (operator) => OPERATORS[operator]?.operand !== 'none';
 

@@ -20,7 +20,8 @@ export interface CheckedRequest<T> {
 }
 
 /**
- * Copies a request, which is `whole` of the caller, and checks that JSON can represent its values. Everything else is left to the check of the schema.
+ * Copies a request and checks that JSON can represent its values. `whole` names the request in errors. Everything else is
+ * left to the check of the schema.
  *
  * @throws {CosiftError} `invalid_json` for half of a surrogate pair; for other values `invalid_filter` if all are in the
  * filter, otherwise `invalid_request`.
@@ -64,7 +65,9 @@ export class CheckedCopy {
   }
 
   /**
-   * @throws {CosiftError} with a pointer to each value of `whole` that is wrong: `invalid_json` if the first has half of a surrogate
+   * `whole` names the copied value in errors.
+   *
+   * @throws {CosiftError} with a pointer to each value that is wrong: `invalid_json` if the first has half of a surrogate
    * pair, otherwise the code that `codeOf` returns.
    */
   throwIfWrong(whole: string, codeOf: (problems: readonly Problem[]) => ErrorCode): void {

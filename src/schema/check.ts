@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { CosiftError, type ErrorCode, type Problem } from '../errors.js';
 import { COMPONENTS, type ComponentName } from './components.js';
-import { TIME_OPERATORS } from './filter.js';
+import { LIST_OPERATORS, TIME_OPERATORS } from './filter.js';
 import { instantOf } from './instants.js';
 import { LIMITS, type Limits, MAX_LISTED_VALUES } from './limits.js';
 import { problemsOf } from './problems-of.js';
@@ -114,6 +114,8 @@ type SchemaCheck = (value: unknown) => void;
 const checkSearch: SchemaCheck = (value) => checkSchema('SearchRequest', value);
 const checkMap: SchemaCheck = (value) => checkSchema('MapRequest', value);
 const checkQuery: SchemaCheck = (value) => checkSchema('QueryRequest', value);
+const checkDelete: SchemaCheck = (value) => checkSchema('DeleteRequest', value);
+const checkKey: SchemaCheck = (value) => checkSchema('KeyRequest', value);
 
 export function checkSearchRequest(
   value: unknown,
@@ -133,8 +135,7 @@ function checkWithText<Request extends { search?: Search | undefined }>(
   limits: Limits,
   check: SchemaCheck,
 ): Request {
-  checkFilter(value, limits);
-  check(value);
+  checkWithFilter(value, limits, check);
   const request = value as Request;
   if (request.search !== undefined) checkText(request.search, limits);
   return request;
@@ -149,8 +150,7 @@ function checkText({ text }: Search, limits: Limits): void {
 }
 
 export function checkQueryRequest(value: unknown, limits: Limits = LIMITS, check = checkQuery): QueryRequest {
-  checkFilter(value, limits);
-  check(value);
+  checkWithFilter(value, limits, check);
   return value as QueryRequest;
 }
 
@@ -160,14 +160,12 @@ export function checkExportFilter(filter: unknown, limits: Limits = LIMITS): Fil
 }
 
 export function checkDeleteRequest(value: unknown, limits: Limits = LIMITS): DeleteRequest {
-  checkFilter(value, limits);
-  checkSchema('DeleteRequest', value);
+  checkWithFilter(value, limits, checkDelete);
   return value as DeleteRequest;
 }
 
 export function checkKeyRequest(value: unknown, limits: Limits = LIMITS): KeyRequest {
-  checkFilter(value, limits);
-  checkSchema('KeyRequest', value);
+  checkWithFilter(value, limits, checkKey);
   return value as KeyRequest;
 }
 
@@ -186,15 +184,17 @@ export function checkWebhookRequest(value: unknown): WebhookRequest {
   return value as WebhookRequest;
 }
 
-function refused(code: ErrorCode, problem: Problem): CosiftError {
-  return new CosiftError(code, `${problem.pointer}: ${problem.detail}`, { problems: [problem] });
+function refused(code: ErrorCode, ...problems: Problem[]): CosiftError {
+  return new CosiftError(code, `${problems[0]?.pointer}: ${problems[0]?.detail}`, { problems });
 }
 
 /**
- * Checks the depth, the size and the times of the filter, before the schema check, whose time grows with the filter.
+ * Checks a request that may have a filter: the depth and the size of the filter before the schema, whose time grows with
+ * the filter, and its times after it.
  */
-function checkFilter(value: unknown, limits: Limits): void {
+function checkWithFilter(value: unknown, limits: Limits, check: SchemaCheck): void {
   const filter: unknown = (value as { filter?: unknown } | null | undefined)?.filter;
+  const wrongTimes: Problem[] = [];
   let rules = 0;
   let listed = 0;
   const walk = (node: unknown, depth: number, pointer: string): void => {
@@ -205,15 +205,16 @@ function checkFilter(value: unknown, limits: Limits): void {
         throw refused('invalid_filter', { pointer, code: 'too_many_rules', detail });
       }
       const { operator, value } = (node ?? {}) as { operator?: unknown; value?: unknown };
-      if (Array.isArray(value)) listed += value.length;
+      const place = `${pointer}/value`;
+      if (LIST_OPERATORS.has(operator) && Array.isArray(value)) listed += value.length;
       if (listed > MAX_LISTED_VALUES) {
         const detail = `the lists of a filter have at most ${MAX_LISTED_VALUES} values`;
-        throw refused('invalid_filter', { pointer: `${pointer}/value`, code: 'too_many_values', detail });
+        throw refused('invalid_filter', { pointer: place, code: 'too_many_values', detail });
       }
-      checkValueSize(value, `${pointer}/value`, limits);
+      checkValueSize(value, place, limits);
       if (TIME_OPERATORS.has(operator) && typeof value === 'string' && instantOf(value) === undefined) {
         const detail = 'must be an ISO 8601 date or time, 2026-01-31T12:00:00Z';
-        throw refused('invalid_filter', { pointer: `${pointer}/value`, code: 'invalid_time', detail });
+        wrongTimes.push({ pointer: place, code: 'invalid_time', detail });
       }
       return;
     }
@@ -225,6 +226,8 @@ function checkFilter(value: unknown, limits: Limits): void {
     for (const [i, child] of node.rules.entries()) walk(child, depth + 1, `${pointer}/rules/${i}`);
   };
   if (filter !== undefined) walk(filter, 1, '/filter');
+  check(value);
+  if (wrongTimes.length > 0) throw refused('invalid_filter', ...wrongTimes);
 }
 
 /** Checks the length of the value of a rule, or of each value of its list. */

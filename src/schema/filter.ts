@@ -1,4 +1,4 @@
-import { MAX_LIST_VALUES } from './limits.js';
+import { MAX_LIST_VALUES, MAX_LISTED_VALUES } from './limits.js';
 import type { FilterRule } from './types/filter.js';
 
 export const column = {
@@ -17,7 +17,7 @@ const list = {
   minItems: 1,
   maxItems: MAX_LIST_VALUES,
   items: scalar,
-  description: 'The values to compare with. The lists of a filter have at most 10,000 values.',
+  description: `The values to compare with. The lists of a filter have at most ${MAX_LISTED_VALUES.toLocaleString('en')} values.`,
 } as const;
 const time = {
   type: 'string',
@@ -78,10 +78,17 @@ const OPERATORS = {
   },
 } as const;
 
+/** The operators that compare with the values of a list. */
+export const LIST_OPERATORS = operatorsOf(list);
+
 /** The operators that compare times. */
-export const TIME_OPERATORS: ReadonlySet<unknown> = new Set(
-  Object.entries(OPERATORS).flatMap(([operator, { value }]) => (value === time ? [operator] : [])),
-);
+export const TIME_OPERATORS = operatorsOf(time);
+
+function operatorsOf(value: object): ReadonlySet<unknown> {
+  return new Set(
+    Object.entries(OPERATORS).flatMap(([name, operator]) => (operator.value === value ? [name] : [])),
+  );
+}
 
 /** The schema of the rules with one operator. */
 function ruleSchema([operator, { value, description }]: [string, { value?: object; description: string }]) {

@@ -87,8 +87,8 @@ export function jsonDepth(limits: Limits): number {
 
 /**
  * Maximum number of values in a JSON body, where every array, object and scalar counts: a rule of a filter has four, a
- * group around it three, and the longest vector has 4,096.
+ * group around it three, its lists have {@link MAX_LISTED_VALUES}, and the longest vector has 4,096.
  */
 export function jsonValues(limits: Limits): number {
-  return 7 * limits.filter_rules + 6_144;
+  return 7 * limits.filter_rules + MAX_LISTED_VALUES + 6_144;
 }

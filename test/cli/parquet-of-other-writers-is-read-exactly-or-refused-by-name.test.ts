@@ -141,6 +141,21 @@ test('a column after a group without fields has its own values', async () => {
   expect((await dataOf(parquetFile(schema, [idsOf(2), chunk], 2))).data).toEqual([{ n: 5 }, { n: 6 }]);
 });
 
+test('a block of LZ4 that looks like a length of Hadoop is read as one block', async () => {
+  // One block of 12 literals. Its first 8 bytes could also be the lengths of a block of 1 byte.
+  const compress = (bytes: Buffer) => Buffer.concat([Buffer.from([bytes.length << 4]), bytes]);
+  const values = [0, 0x05010000, 7];
+  const chunk: Chunk = {
+    type: 'INT32',
+    path: ['n'],
+    pages: [page(int32s(values), { count: 3, compress })],
+    values: 3,
+    codec: 'LZ4',
+  };
+  const n: Element = { name: 'n', type: 'INT32', repetition: 'required' };
+  expect((await dataOf(fileOf([n], [chunk], 3))).data).toEqual(values.map((value) => ({ n: value })));
+});
+
 test.each([
   // A block of LZ4 with 8 literals: the lengths of the levels and the levels.
   ['LZ4', 1, (bytes: Buffer) => Buffer.concat([Buffer.from([bytes.length << 4]), bytes])],

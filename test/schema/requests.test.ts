@@ -173,6 +173,17 @@ describe('every problem has a code of the documented list', () => {
         checkKeyRequest({ name: 'k', actions: ['search'], databases: '*', filter: late });
       },
     ],
+    [
+      'unknown_operator',
+      '/filter/rules/1/operator',
+      filter({
+        rules: [
+          { ...rule, operator: 'after', value: 'now' },
+          { ...rule, operator: 'like' },
+        ],
+      }),
+    ],
+    ['wrong_type', '/filter/rules/0/value', filter({ rules: [{ ...rule, value: Array(10_001).fill(1) }] })],
     ['too_many_rules', '/filter/rules/1000', filter({ rules: Array(LIMITS.filter_rules + 1).fill(rule) })],
   ])('%s at %s', (code, pointer, check) => {
     const { problems } = refusal(check);

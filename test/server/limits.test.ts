@@ -64,10 +64,12 @@ test('limits that were lowered refuse what the defaults let through', async () =
   }
 });
 
-test('a filter of the most rules, each in a group of its own, fits beside the longest vector', async () => {
+test('a filter of the most rules and listed values, each rule in its own group, fits beside the longest vector', async () => {
   const service = await begin({});
   await service.call('PUT', '/v1/databases/long', { dimensions: 4_096 });
-  const filter = { condition: 'OR', rules: Array.from({ length: 1_000 }, () => nested(1)) };
+  const values = Array.from({ length: 10 }, (_, at) => at);
+  const group = { condition: 'AND', rules: [{ column: 'a', operator: 'in', value: values }] };
+  const filter = { condition: 'OR', rules: Array.from({ length: 1_000 }, () => group) };
   const vector = Array.from({ length: 4_096 }, () => 1);
   const answer = await service.call('POST', '/v1/databases/long/search', { filter, search: { vector } });
   expect([answer.status, answer.body.results]).toEqual([200, []]);

@@ -1,6 +1,7 @@
 import { typeOfColumn } from '../columns.js';
 import {
   changeNode,
+  exampleOf,
   isGroup,
   needsValue,
   newGroup,
@@ -147,7 +148,7 @@ function Rule({ rule, at, columns, faults, change, added }) {
       class="value"
       type="text"
       aria-label="Value"
-      placeholder=${rule.draft ? 'value' : 'empty text'}
+      placeholder=${rule.draft ? exampleOf(rule.operator) : 'empty text'}
       spellcheck="false"
       autocomplete="off"
       aria-invalid=${own.length > 0}

@@ -1,6 +1,6 @@
 //! Dot products over packed codes: bounds of the cosine in three pruning passes, and the exact integer score.
 //!
-//! The only crate of the workspace with `unsafe`. A [`Codec`] packs unit vectors into [`Codes`]. From the codes,
+//! Together with the binding, the only crate with `unsafe`. A [`Codec`] packs unit vectors into [`Codes`]. From the codes,
 //! [`scan_codes`] (pruning pass 1) and [`refine`] (passes 2 and 3) bound the cosine of every record with a query. The
 //! records that remain get their [`exact`] score. [`integers_between`], [`split_integers_between`] and [`floats_between`]
 //! evaluate filters, and [`find_near`] compares words.
