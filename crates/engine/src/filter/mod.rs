@@ -10,6 +10,7 @@ mod parse;
 mod predicate;
 mod request;
 mod split;
+mod suggestion;
 #[cfg(test)]
 mod tests;
 
