@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { overTurns } from '../../src/server/http/turns.js';
+import { overTurns } from '../../src/async/turns.js';
 import { longestTurn, MAX_TURN_MS } from './longest-turn.js';
 import { Service } from './service.js';
 

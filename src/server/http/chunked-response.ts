@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import { overTurns } from './turns.js';
+import { overTurns } from '../../async/turns.js';
 
 const CHUNK_BYTES = 65_536;
 

@@ -3,11 +3,11 @@ import type { Server, Socket } from 'node:net';
 import { setImmediate } from 'node:timers';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import { overTurns } from '../../async/turns.js';
 import { CosiftError } from '../../errors.js';
 import { maxDescriptors } from '../../platform/platform.js';
 import { closeUnread, stopReading } from './drain.js';
 import { onClose } from './on-close.js';
-import { overTurns } from './turns.js';
 
 /** Number of connections that are accepted in successive turns from which on accepting the next ones comes first. */
 const MANY_AT_ONCE = 4;

@@ -1,8 +1,8 @@
 import { createHash, webcrypto } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { overTurns } from '../../async/turns.js';
 import type { Coding } from './accept-encoding.js';
 import { codingOf, compressWell } from './compression.js';
-import { overTurns } from './turns.js';
 import { addVary } from './vary.js';
 
 /**

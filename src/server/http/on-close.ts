@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { overTurns } from './turns.js';
+import { overTurns } from '../../async/turns.js';
 
 /** The functions to call when a response or its connection closes. They are a member, because a `WeakMap` takes more time. */
 const LISTENERS = Symbol('listeners');

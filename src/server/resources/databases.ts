@@ -1,3 +1,4 @@
+import { overTurns } from '../../async/turns.js';
 import type { DatabaseService } from '../../databases/index.js';
 import { isCode } from '../../errors.js';
 import { checkDatabaseSettings } from '../../schema/index.js';
@@ -5,7 +6,6 @@ import { callerOf, databaseOf, refuseFiltered, sees } from '../admission/access.
 import { withTimeout } from '../admission/deadlines.js';
 import { sendWithTag } from '../http/etag.js';
 import { JSON_TYPE, sendJson } from '../http/send-json.js';
-import { overTurns } from '../http/turns.js';
 import type { Caller } from '../keys/caller.js';
 import { MODEL_ERRORS, WRITE_ERRORS } from '../operation.js';
 import type { Resource } from './resource.js';

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import { sleep } from '../../async/sleep.js';
+import { overTurns } from '../../async/turns.js';
 import { unlessAborted } from '../../async/until-aborted.js';
 import { CosiftError } from '../../errors.js';
 import { STORE_CONNECTIONS } from '../../schema/open-options.js';
@@ -53,6 +54,9 @@ const NOT_RUN = '25P02';
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 /** A process whose machine is lost must not keep its locks until the server notices that the connection is lost, too. */
 const BEGIN_WRITE = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '60s'";
+
+/** Results that arrive together are used over several turns of the event loop: what follows takes milliseconds of each. */
+const nextTurn = overTurns(2);
 
 /** The type of integers of 64 bits. */
 const INTEGER = 20;
@@ -285,6 +289,7 @@ async function run<Row>(
   values: readonly SqlValue[],
 ): Promise<Row[]> {
   const { rows } = await client.query({ ...(name && { name }), text, values: values as SqlValue[] });
+  await new Promise<void>(nextTurn);
   return rows as Row[];
 }
 
