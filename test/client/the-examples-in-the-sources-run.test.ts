@@ -85,7 +85,7 @@ test('the main calls have examples', () => {
   expect(EXAMPLES.map(([file]) => file)).toEqual([
     ...Array(9).fill('src/api/database.ts'),
     ...Array(3).fill('src/api/databases.ts'),
-    ...Array(2).fill('src/api/filters.ts'),
+    ...Array(4).fill('src/api/filters.ts'),
     'src/client/client.ts',
     'src/library/cosift.ts',
     README,
