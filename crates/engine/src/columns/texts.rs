@@ -100,11 +100,6 @@ impl Texts {
         }
     }
 
-    /// The rows of `within` whose string passes the test. With a dictionary, each distinct string is tested once.
-    pub(crate) fn passing(&self, test: impl Fn(&str) -> bool, within: &Mask) -> Mask {
-        self.by_string(within, |strings, rows| strings.passing(test, rows))
-    }
-
     /// Rows of `within` whose string is less than `low` or greater than `high`: all of them, or those that differ in their first
     /// bytes.
     pub(crate) fn outside(&self, low: Option<&str>, high: Option<&str>, within: &Mask) -> Mask {

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::slice;
 use std::sync::Arc;
 
-use crate::columns::{ColumnId, ColumnNames};
+use crate::columns::{ColumnId, ColumnNames, Comparison};
 use crate::filter::ast::{Condition, Filter, Group, Node, Operand, Operator, Rule};
 use crate::filter::bound::{BoundFilter, BoundNode, BoundRule, BoundRules};
 use crate::filter::explanation::{ExplainedFilter, ExplainedNode};
 use crate::filter::multi_pattern::MultiPattern;
 use crate::filter::predicate::Predicate;
+use crate::json::Instant;
 use crate::record::{OwnedValue, Value};
 
 impl Filter {
@@ -69,11 +70,18 @@ const MIN_COMPARISONS: usize = 4;
 /// What a node for several rules compares a column with, by column and negation, and these rules.
 type Combinable<'a, T> = BTreeMap<(Option<ColumnId>, bool), Vec<(&'a Rule, T)>>;
 
+/// The date rules of a group and their endpoints, by column and by whether the rule sets an upper bound.
+type DateRules<'a> = BTreeMap<(Option<ColumnId>, bool), Vec<(&'a Rule, Endpoint)>>;
+
+/// The endpoint of the times that a date rule accepts: right before an instant (`false`), or right after it (`true`).
+type Endpoint = (Instant, bool);
+
 /// Binds the rules of a group. Those that compare the same column with different values, or search it for different
-/// substrings, become one node.
+/// substrings, become one node. Of the date rules on a column, one upper and one lower bound remain.
 fn combine(nodes: &[&Node], condition: Condition, names: &ColumnNames) -> Vec<Arc<BoundNode>> {
     let mut searches: Combinable<'_, &str> = BTreeMap::new();
     let mut comparisons: Combinable<'_, &[OwnedValue]> = BTreeMap::new();
+    let mut dates = DateRules::new();
     let mut others = Vec::new();
     for node in nodes {
         let rule = match node {
@@ -88,6 +96,9 @@ fn combine(nodes: &[&Node], condition: Condition, names: &ColumnNames) -> Vec<Ar
             searches.entry(key()).or_default().push((rule, substring));
         } else if let Some(values) = equal_values(rule, condition) {
             comparisons.entry(key()).or_default().push((rule, values));
+        } else if let Some((is_upper, endpoint)) = date_bound(rule) {
+            let key = (names.id(&rule.column), is_upper);
+            dates.entry(key).or_default().push((rule, endpoint));
         } else {
             others.push(bind_rule(rule, names));
         }
@@ -114,6 +125,16 @@ fn combine(nodes: &[&Node], condition: Condition, names: &ColumnNames) -> Vec<Ar
             predicate: Predicate::one_of(values.into_iter()),
             negated,
         })));
+    }
+    for ((_, is_upper), rules) in dates {
+        let rules = rules.into_iter();
+        // The widest bound of an OR or the tightest one of an AND.
+        let remaining = if is_upper == (condition == Condition::Or) {
+            rules.max_by_key(|(_, endpoint)| *endpoint)
+        } else {
+            rules.min_by_key(|(_, endpoint)| *endpoint)
+        };
+        others.extend(remaining.map(|(rule, _)| bind_rule(rule, names)));
     }
     combined.append(&mut others);
     combined
@@ -153,5 +174,19 @@ fn equal_values(rule: &Rule, condition: Condition) -> Option<&[OwnedValue]> {
         Operand::Value(value) => Some(slice::from_ref(value)),
         Operand::List(values) => Some(values),
         Operand::None | Operand::Time(_) => None,
+    }
+}
+
+/// Whether a date rule sets an upper bound, and its endpoint; `None` for other rules.
+fn date_bound(rule: &Rule) -> Option<(bool, Endpoint)> {
+    let Operand::Time(time) = rule.operand else {
+        return None;
+    };
+    match rule.operator.comparison()? {
+        Comparison::Less => Some((true, (time, false))),
+        Comparison::LessOrEqual => Some((true, (time, true))),
+        Comparison::Greater => Some((false, (time, true))),
+        Comparison::GreaterOrEqual => Some((false, (time, false))),
+        Comparison::Equal => None,
     }
 }

@@ -13,6 +13,9 @@ use crate::runtime::{StopCheck, Stopped};
 /// Bytes that the evaluation on a block counts for in the stop check, in addition to the text that is searched.
 const RULE_BYTES: usize = 4096;
 
+/// Bytes that a text that is tested for a time counts for in the stop check.
+const TIME_BYTES: usize = 32;
+
 /// Estimated nanoseconds to look up the value of a record in a set.
 const LOOK_UP_COST: f64 = 4.5;
 
@@ -128,33 +131,32 @@ impl Predicate {
         within: &Mask,
         stop_check: &StopCheck<'_>,
     ) -> Result<Mask, Stopped> {
-        if let Self::Contains(finder) = self {
-            return match column.texts(within) {
-                Some((texts, rows)) => texts.containing(finder, &rows, stop_check),
-                None => Ok(Mask::empty()),
-            };
-        }
-        let texts = |test: &dyn Fn(&Texts, &Mask) -> Mask| {
+        let texts = |test: &dyn Fn(&Texts, &Mask) -> Result<Mask, Stopped>| {
             column
                 .texts(within)
-                .map(|(texts, rows)| test(texts, &rows))
-                .unwrap_or(Mask::empty())
+                .map_or(Ok(Mask::empty()), |(texts, rows)| test(texts, &rows))
         };
-        Ok(match self {
-            Self::Boolean(boolean) => column.booleans(*boolean, within),
-            Self::Number(comparison, value) => match column.numbers(within) {
+        match self {
+            Self::Boolean(boolean) => Ok(column.booleans(*boolean, within)),
+            Self::Number(comparison, value) => Ok(match column.numbers(within) {
                 Some((numbers, rows)) => numbers.mask(*comparison, *value, &rows),
                 None => Mask::empty(),
-            },
-            Self::Equals(value) => texts(&|texts, rows| texts.equal(value, rows)),
-            Self::StartsWith(prefix) => texts(&|texts, rows| texts.starting_with(prefix, rows)),
-            Self::EndsWith(suffix) => texts(&|texts, rows| texts.ending_with(suffix, rows)),
-            Self::OneOf(set) => column.in_set(set, within),
-            Self::Time(comparison, wanted) => texts(&|texts, rows| {
-                texts.passing(|text| is_time(text, *comparison, *wanted), rows)
             }),
-            Self::Contains(_) | Self::Empty | Self::Never => Mask::empty(),
-        })
+            Self::Equals(value) => texts(&|texts, rows| Ok(texts.equal(value, rows))),
+            Self::StartsWith(prefix) => texts(&|texts, rows| Ok(texts.starting_with(prefix, rows))),
+            Self::EndsWith(suffix) => texts(&|texts, rows| Ok(texts.ending_with(suffix, rows))),
+            Self::Contains(finder) => {
+                texts(&|texts, rows| texts.containing(finder, rows, stop_check))
+            }
+            Self::OneOf(set) => Ok(column.in_set(set, within)),
+            Self::Time(comparison, wanted) => texts(&|texts, rows| {
+                texts.by_entry(rows, |strings, rows| {
+                    stop_check.before_testing(TIME_BYTES * rows.count())?;
+                    Ok(strings.passing(|text| is_time(text, *comparison, *wanted), rows))
+                })
+            }),
+            Self::Empty | Self::Never => Ok(Mask::empty()),
+        }
     }
 
     /// Estimated nanoseconds that each match adds to the cost.
@@ -197,7 +199,7 @@ pub(super) fn contains_cost(bytes: f64) -> f64 {
     1000.0 + 0.03 * bytes
 }
 
-/// Whether a string is a time that compares so with `wanted`.
+/// Returns whether `text` is a time for which `time OP wanted` holds.
 fn is_time(text: &str, comparison: Comparison, wanted: Instant) -> bool {
     parse_time(text).is_ok_and(|time| comparison.holds(time, wanted))
 }

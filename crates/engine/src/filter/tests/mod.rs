@@ -1,5 +1,6 @@
 //! Tests of filters on random and golden cases.
 
+mod dates;
 mod encoding;
 mod golden;
 mod masks;

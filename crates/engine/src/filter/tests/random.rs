@@ -52,7 +52,7 @@ pub(super) const PIECES: [&str; 10] = [
 ];
 
 /// Times that are equal, next to each other, or far apart, and texts that are no times.
-const TIMES: [&str; 12] = [
+pub(super) const TIMES: [&str; 12] = [
     "2026-01-31",
     "2026-01-31T00:00Z",
     "2026-01-31T01:30:00.000000000+01:30",
@@ -162,8 +162,7 @@ pub(super) fn node(random: &mut Random, styles: &[Style], depth: usize) -> Node 
             Operand::List((0..count).map(|_| comparable(random, style)).collect())
         }
         Operator::Before | Operator::After | Operator::OnOrBefore | Operator::OnOrAfter => {
-            let time = parse_time(random.of(&TIMES));
-            Operand::Time(time.unwrap_or_else(|_| parse_time("2026-02-01").expect("a date")))
+            time(random)
         }
         Operator::GreaterThan
         | Operator::LessThan
@@ -181,6 +180,11 @@ pub(super) fn node(random: &mut Random, styles: &[Style], depth: usize) -> Node 
         operator,
         operand,
     })
+}
+
+fn time(random: &mut Random) -> Operand {
+    let time = parse_time(random.of(&TIMES));
+    Operand::Time(time.unwrap_or_else(|_| parse_time("2026-02-01").expect("a date")))
 }
 
 /// A value that is not null.
@@ -218,6 +222,8 @@ fn many_rules(random: &mut Random, styles: &[Style]) -> Vec<Node> {
         [Operator::NotIn, Operator::NotEquals],
         [Operator::Contains, Operator::NotContains],
         [Operator::StartsWith, Operator::EndsWith],
+        [Operator::Before, Operator::OnOrBefore],
+        [Operator::After, Operator::OnOrBefore],
     ]);
     let places: [usize; 2] = std::array::from_fn(|_| random.below(styles.len() + 1));
     let count = random.of(&[3, 8, 20, 200]);
@@ -236,10 +242,12 @@ fn many_rules(random: &mut Random, styles: &[Style]) -> Vec<Node> {
         let rule = Node::Rule(Rule {
             column: format!("c{column}"),
             operator,
-            operand: if matches!(operator, Operator::In | Operator::NotIn) {
-                Operand::List(vec![value, OwnedValue::Text("a".into())])
-            } else {
-                Operand::Value(value)
+            operand: match operator {
+                Operator::In | Operator::NotIn => {
+                    Operand::List(vec![value, OwnedValue::Text("a".into())])
+                }
+                Operator::Before | Operator::After | Operator::OnOrBefore => time(random),
+                _ => Operand::Value(value),
             },
         });
         match random.below(5) {
