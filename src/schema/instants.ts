@@ -10,6 +10,9 @@ const HOUR_AND_MINUTE = '([01][0-9]|2[0-3]):[0-5][0-9]';
  */
 export const TIME_PATTERN = `^${DAY}(T${HOUR_AND_MINUTE}(:[0-5][0-9](\\.[0-9]{1,9})?)?(Z|[-+]${HOUR_AND_MINUTE}))?$`;
 
+/** Characters of the longest text that {@link TIME_PATTERN} matches. */
+export const MAX_TIME_LENGTH = '2026-01-31T12:30:00.123456789+01:30'.length;
+
 /** The first instant of the year 0000 and the last one of 9999, UTC, in nanoseconds since 1970. */
 export const INSTANTS = {
   first: -62_167_219_200_000_000_000n,

@@ -1,4 +1,4 @@
-import { INSTANTS, instantOf, TIME_PATTERN } from '../../schema/instants.js';
+import { INSTANTS, instantOf, MAX_TIME_LENGTH, TIME_PATTERN } from '../../schema/instants.js';
 import type { Values } from './sql.js';
 
 /** Nanoseconds since 1970 of a text that is a time; NULL for another one. The years may be beyond those of times. */
@@ -12,7 +12,9 @@ export function instantSql(text: string): string {
   const seconds = `${days}::bigint * 86400 + CASE WHEN length(${text}) = 10 THEN 0
     ELSE (${integer(12, 2)} * 60 + ${integer(15, 2)} - ${offset}) * 60 + ${second} END`;
   const fraction = `rpad(coalesce(substring(${text} from '\\.([0-9]+)'), ''), 9, '0')::numeric`;
-  return `CASE WHEN ${text} ~ '${TIME_PATTERN}' THEN (${seconds})::numeric * 1000000000 + ${fraction} END`;
+  // The regular expression converts the whole text before the match.
+  const isTime = `octet_length(${text}) <= ${MAX_TIME_LENGTH} AND ${text} ~ '${TIME_PATTERN}'`;
+  return `CASE WHEN ${isTime} THEN (${seconds})::numeric * 1000000000 + ${fraction} END`;
 }
 
 /** The range of the instants that a rule accepts. The engine has accepted `time`. */
