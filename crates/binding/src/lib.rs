@@ -19,8 +19,6 @@ mod external_writes;
 mod failure;
 mod finished_calls;
 mod handles;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod memory;
 mod module;
 mod options;
 mod promise;
