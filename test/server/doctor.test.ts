@@ -64,7 +64,7 @@ test('a connection that is reset before the turn of its report keeps the doctor 
       timeout: 20_000,
       interval: 1,
     });
-    raw.socket.resetAndDestroy();
+    raw.reset();
     await vi.waitFor(async () => expect((await service.call('POST', '/v1/doctor')).status).toBe(200), {
       timeout: 20_000,
       interval: 20,

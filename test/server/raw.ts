@@ -40,6 +40,12 @@ export class Raw {
     );
   }
 
+  /** Resets the connection. One that is being ended already cannot be reset: Node would never say that it is closed. */
+  reset(): void {
+    if (this.socket.writableEnded) this.socket.destroy();
+    else this.socket.resetAndDestroy();
+  }
+
   /** One chunk of a body of unknown length. */
   chunk(text: string): void {
     this.socket.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
