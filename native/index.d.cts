@@ -128,6 +128,8 @@ export declare class NativeQuery {
   plan(): string
   /** Where the page begins, from those of the records that the cursor names that exist; JSON. */
   start(named: Array<NativeRow>): string | NativeFailure
+  /** What the page needs of the data of records, each as JSON, in a request with `columns`. */
+  keep(data: Array<string>): Array<NativeKeptData> | NativeFailure
   /** A counter of the request's facets. */
   facets(): NativeFacets
   /** Writes the response. */
@@ -186,6 +188,8 @@ export declare class NativeSearch {
   passageCosines(records: Array<NativeStoredVectors>): Array<Array<number>> | NativeFailure
   /** The scores of rows in steps of 1e-9. */
   scores(stored: Array<NativeRow>): Promise<Array<number> | NativeFailure>
+  /** What the page needs of the data of records, each as JSON, in a request with `columns`. */
+  keep(data: Array<string>): Array<NativeKeptData> | NativeFailure
   /** A counter of the request's facets. */
   facets(): NativeFacets
   /** Writes the response. `scores` are those of the rows. */
@@ -358,6 +362,14 @@ export interface NativeFailure {
   problems: Array<NativeProblem>
   /** Facts for those who handle the code, a JSON object. */
   facts: string
+}
+
+/** What a page with some of the columns needs of the data of a record. */
+export interface NativeKeptData {
+  /** The needed columns as JSON. */
+  data: string
+  /** The bytes of the data that the page shows. */
+  shownBytes: number
 }
 
 /** A bad line of a stream. */

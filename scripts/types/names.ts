@@ -82,6 +82,8 @@ export const MEMBERS: Readonly<Record<string, string>> = {
   'SearchRequest.filter': 'Filter<T>',
   'QueryRequest.filter': 'Filter<T>',
   'MapRequest.filter': 'Filter<T>',
+  'SearchRequest.columns[]': 'ColumnName<T>',
+  'QueryRequest.columns[]': 'ColumnName<T>',
   'MapRequest.columns[]': 'ColumnName<T>',
   'QueryRequest.sort': 'Sort<T>',
   'DeleteRequest.filter': 'Filter<T>',

@@ -52,6 +52,8 @@ export interface PageOptions<T> extends SelectOptions<T> {
   facets?: readonly Facet<T>[] | undefined;
   /** Whether to explain how the page was found, and which rules each record passed. Default: false. */
   explain?: boolean | undefined;
+  /** The columns that results show in their `data`, up to 100; an empty list for none. Default: all. */
+  columns?: readonly ColumnName<T>[] | undefined;
 }
 
 /** Which scores a search returns. */

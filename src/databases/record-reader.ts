@@ -110,7 +110,7 @@ export class RecordReader {
     { search, columns = [], ...rest }: MapRequest,
     options: PageOptions,
   ): Promise<PageReply> {
-    const request = { ...rest, map: { columns }, pagination: { limit: MAP_POINTS } };
+    const request = { ...rest, columns, map: true, pagination: { limit: MAP_POINTS } };
     return search === undefined
       ? await this.query(id, request, options)
       : await this.search(id, { search, ...request }, options);
@@ -124,7 +124,7 @@ function lexicalOf({ lexical = 0, text }: SearchRequest['search']): StoreSearchR
 
 /** Whether a response depends on the meaning of the text: with all the weight on words, only some members tell of it. */
 function needsMeaning({ search, explain, passages, map }: SearchRequest & MapOption): boolean {
-  return (search.lexical ?? 0) < 1 || explain === true || passages === true || map !== undefined;
+  return (search.lexical ?? 0) < 1 || explain === true || passages === true || map === true;
 }
 
 /** Returns the error with a pointer to the vector of the search, if it is about that. */

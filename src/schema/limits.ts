@@ -57,6 +57,10 @@ export const LIMIT_MEANINGS: Readonly<Record<keyof Limits, string>> = {
     'record is overwritten on disk',
 };
 
+/** Maximum number of columns that a request for pages names, and one for a map. */
+export const MAX_COLUMNS = 100;
+export const MAX_MAP_COLUMNS = 16;
+
 /** Maximum number of values of a list in a filter, and of all lists of a filter together. */
 export const MAX_LIST_VALUES = 1_000;
 export const MAX_LISTED_VALUES = 10_000;

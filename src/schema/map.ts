@@ -1,5 +1,6 @@
 import { column } from './filter.js';
 import { integerId, uuid } from './ids.js';
+import { MAX_MAP_COLUMNS } from './limits.js';
 import { score } from './pages.js';
 
 /** Points of a map at most. */
@@ -22,7 +23,7 @@ export function mapRequestSchema(group: string) {
       time_range: { $ref: '#/components/schemas/TimeRange' },
       columns: {
         type: 'array',
-        maxItems: 16,
+        maxItems: MAX_MAP_COLUMNS,
         items: column,
         description: 'The columns that each point has in its `data`. Default: none.',
       },

@@ -37,6 +37,7 @@ const page = {
   total: flag,
   facets: partOfRequest,
   explain: flag,
+  columns: partOfRequest,
 };
 
 /**

@@ -1,5 +1,5 @@
 import { column } from './filter.js';
-import { DEFAULTS, LIMITS } from './limits.js';
+import { DEFAULTS, LIMITS, MAX_COLUMNS } from './limits.js';
 
 export const search = {
   type: 'object',
@@ -64,6 +64,12 @@ export const pagination = {
 } as const;
 
 const extras = {
+  columns: {
+    type: 'array',
+    maxItems: MAX_COLUMNS,
+    items: column,
+    description: 'The columns that results show in their `data`; an empty list for none. Default: all.',
+  },
   total: { type: 'boolean', description: 'Also count every match, on all pages. Default: false.' },
   facets: {
     type: 'array',

@@ -250,8 +250,8 @@ export interface StoreSearchRequest
 export interface StoreQueryRequest extends PageRequest, MapOption, Omit<QueryRequest, 'pagination'> {}
 
 export interface MapOption {
-  /** Asks for the JSON of a `Points` with these columns instead of a page. */
-  map?: { columns: readonly string[] } | undefined;
+  /** Whether to return the JSON of a `Points` instead of a page. */
+  map?: boolean | undefined;
 }
 
 export interface StorePage {

@@ -102,6 +102,22 @@ describe.each(['library', 'client'])('%s', (side) => {
     }
   });
 
+  test('results have only the columns that are asked for', async () => {
+    const { results } = await database().search('a tall tower', {
+      filter: greaterThan('height', 100),
+      columns: ['height'],
+      limit: 1,
+    });
+    expect(results.map(({ data }) => Object.keys(data))).toEqual([['height']]);
+    const shown: unknown[] = [];
+    for await (const { data } of database().queryAll({ columns: [], limit: 1 })) shown.push(data);
+    expect(shown).toEqual([{}, {}, {}, {}]);
+    await expect(database().query({ columns: ['' as 'text'] })).rejects.toMatchObject({
+      code: 'invalid_request',
+      problems: [{ pointer: '/columns/0' }],
+    });
+  });
+
   test('each helper makes the rule of its operator', async () => {
     expect(await idsOf({ filter: equals('country', 'France') })).toEqual([1]);
     expect(await idsOf({ filter: notEquals('country', 'France') })).toEqual([2, 3, 4]);

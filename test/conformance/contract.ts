@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { describeChanges } from './changes.js';
 import { describeClosing } from './closing.js';
+import { describeColumns } from './columns.js';
 import { describeCounts } from './counts.js';
 import { describeDatabases } from './databases.js';
 import { describeDeletes } from './deletes.js';
@@ -33,6 +34,7 @@ export function describeContract(store: string, open: OpenDatabases): void {
     describeVariants(open);
     describeFilters(open);
     describePages(open);
+    describeColumns(open);
     describeTimes(open);
     describeCounts(open);
     describeExplain(open);

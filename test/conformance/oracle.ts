@@ -16,12 +16,13 @@ export interface KnownRecord {
   synced: number;
 }
 
-/** The members of a request that decide which records match, and in which order. */
+/** The members of a request that decide which records match, in which order, and what results show. */
 export interface OracleRequest {
   search?: { vector: number[]; threshold?: number };
   filter?: FilterGroup;
   time_range?: { start_time?: string; end_time?: string };
   sort?: { column?: string; time?: string; direction?: 'asc' | 'desc' };
+  columns?: string[];
 }
 
 /** The naive response: every record is tested and scored, then sorted. */
@@ -83,7 +84,7 @@ export function compareTexts(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-function shown(record: KnownRecord, form: RecordForm, { search }: OracleRequest): Result {
+function shown(record: KnownRecord, form: RecordForm, { search, columns }: OracleRequest): Result {
   const [created, changed, synced] = [record.created, record.changed, record.synced].map(iso) as [
     string,
     string,
@@ -94,12 +95,16 @@ function shown(record: KnownRecord, form: RecordForm, { search }: OracleRequest)
     ...(form === 'both' && { uuid: record.uuid }),
     ...(record.key !== undefined && { key: record.key }),
     ...(search && { relevance_score: relevanceScore(search.vector, record.vector) }),
-    data: record.data,
+    data: columns === undefined ? record.data : only(record.data, columns),
     timestamps:
       form !== 'integer'
         ? { created_at: created, changed_at: changed, synced_at: synced }
         : { first_seen_time: created, last_changed_time: changed, last_seen_time: synced },
   };
+}
+
+function only(data: Data, columns: readonly string[]): Data {
+  return Object.fromEntries(Object.entries(data).filter(([name]) => columns.includes(name)));
 }
 
 function compareIds(a: KnownRecord, b: KnownRecord, form: RecordForm): number {

@@ -155,8 +155,8 @@ const useAll = async () => {
     await search('all', { lexical, total: true, facets: [{ column: 'text' }] });
   }
   await search('all', { threshold: 0.9, total: true });
-  await search('db', { map: { columns: [MARK] } });
-  await store.query('db', { form: 'uuid', limit: 3, map: { columns: [MARK] } });
+  await search('db', { columns: [MARK], map: true });
+  await store.query('db', { form: 'uuid', limit: 3, columns: [MARK], map: true });
   const patch = Buffer.from(JSON.stringify({ data: { n: 7 } }));
   const patched = await store.preparePatch('db', '7', 'both', patch);
   await store.commit('db', patched, { vectors: new Float32Array() });

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use cosift_engine::{Error, ExternalFacets, ExternalQuery, ExternalSearch};
+use cosift_engine::{Error, ExternalFacets, ExternalQuery, ExternalSearch, KeptData};
 use napi::Env;
 use napi::bindgen_prelude::{Either, Float32Array, PromiseRaw, Result, Uint8Array};
 use napi_derive::napi;
 
 use crate::background::{background, background_unless_short};
 use crate::buffer::Buffer;
-use crate::external_values::{NativePageContent, NativeRow, NativeStoredVectors, components, rows};
+use crate::external_values::{
+    NativeKeptData, NativePageContent, NativeRow, NativeStoredVectors, components, rows,
+};
 use crate::failure::NativeFailure;
 use crate::promise::outcome;
 
@@ -67,6 +69,12 @@ impl NativeSearch {
         background(env, move || search.scores(&stored?))
     }
 
+    /// What the page needs of the data of records, each as JSON, in a request with `columns`.
+    #[napi]
+    pub fn keep(&self, data: Vec<String>) -> Either<Vec<NativeKeptData>, NativeFailure> {
+        kept(self.search.keep(&data))
+    }
+
     /// A counter of the request's facets.
     #[napi]
     pub fn facets(&self) -> NativeFacets {
@@ -108,6 +116,12 @@ impl NativeQuery {
     #[napi]
     pub fn start(&self, named: Vec<NativeRow>) -> Either<String, NativeFailure> {
         outcome(rows(named).and_then(|named| self.query.start(&named)))
+    }
+
+    /// What the page needs of the data of records, each as JSON, in a request with `columns`.
+    #[napi]
+    pub fn keep(&self, data: Vec<String>) -> Either<Vec<NativeKeptData>, NativeFailure> {
+        kept(self.query.keep(&data))
     }
 
     /// A counter of the request's facets.
@@ -157,6 +171,12 @@ impl NativeFacets {
     pub fn finish(&self) -> Either<Buffer, NativeFailure> {
         outcome(self.facets.finish().map(Buffer::from))
     }
+}
+
+fn kept(
+    kept: std::result::Result<Vec<KeptData>, Error>,
+) -> Either<Vec<NativeKeptData>, NativeFailure> {
+    outcome(kept.map(|kept| kept.into_iter().map(Into::into).collect()))
 }
 
 fn failure(result: std::result::Result<(), Error>) -> Option<NativeFailure> {

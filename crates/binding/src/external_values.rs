@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cosift_engine::{
-    Embedded, Error, ExternalPage, ExternalRow, ExternalSelection, Header, RecordUuid,
+    Embedded, Error, ExternalPage, ExternalRow, ExternalSelection, Header, KeptData, RecordUuid,
 };
 use napi::bindgen_prelude::{Float32Array, Uint8Array, Uint32Array};
 use napi_derive::napi;
@@ -97,6 +97,24 @@ pub struct NativePageContent {
     pub scored: f64,
     /// Milliseconds that the selection took.
     pub scan_ms: f64,
+}
+
+/// What a page with some of the columns needs of the data of a record.
+#[napi(object)]
+pub struct NativeKeptData {
+    /// The needed columns as JSON.
+    pub data: String,
+    /// The bytes of the data that the page shows.
+    pub shown_bytes: u32,
+}
+
+impl From<KeptData> for NativeKeptData {
+    fn from(kept: KeptData) -> Self {
+        Self {
+            data: String::from_utf8_lossy(&kept.data).into_owned(),
+            shown_bytes: kept.shown_bytes as u32,
+        }
+    }
 }
 
 /// Bytes of data that are written to a page in about a tenth of a millisecond.

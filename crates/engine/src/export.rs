@@ -192,7 +192,7 @@ impl LineWriter {
         block.uuid(slot).write(out);
         out.push(b'"');
         write_key(block.key(slot), out);
-        write_data_and_times(snapshot, block, slot, Variant::A, out);
+        write_data_and_times(snapshot, (block, slot), Variant::A, None, out);
         if self.vectors && block.has_vector(slot) {
             // A line never has the vector of a later commit beside the data of the snapshot.
             let vectors = block.vectors_as_of(slot, snapshot.version, &mut self.buffer)?;

@@ -37,7 +37,7 @@ pub use error::{Done, Error};
 pub use external::{
     ColumnChange, ExternalChange, ExternalFacets, ExternalPage, ExternalPut, ExternalQuery,
     ExternalRow, ExternalRules, ExternalSearch, ExternalTexts, ExternalVectors, ExternalWrites,
-    ScannedVector,
+    KeptData, ScannedVector,
 };
 pub use json::{check as check_json, time_text};
 pub use lexical::lexical_scorer;

@@ -124,14 +124,16 @@ async function printRecords(
   options: ListingOptions,
   nothing: string,
 ): Promise<number> {
-  const { all, json, limit = DEFAULT_LIMIT } = options;
+  const { all, json, limit = DEFAULT_LIMIT, columns } = options;
   let pagination: Pagination = { limit: all ? PAGE_LIMIT : limit };
   let format: RecordFormat | undefined;
   let printed = 0;
   for (;;) {
-    const page = await reader.page(database, withMembers(listed, { pagination }));
+    const page = await reader.page(
+      database,
+      withMembers(listed, { pagination, ...(columns && { columns }) }),
+    );
     const records = page.get('results') as OrderedObject[];
-    if (options.columns !== undefined) for (const record of records) keepColumns(record, options.columns);
     if (json && !all) {
       await writeLines([writeOrdered(page, '  ')]);
       return records.length;
@@ -153,11 +155,6 @@ async function printRecords(
 
 function withMembers(listed: ListRequest, members: Partial<QueryRequest>): ListRequest {
   return { ...listed, request: { ...listed.request, ...members } };
-}
-
-function keepColumns(record: OrderedObject, columns: readonly string[]): void {
-  const data = record.get('data') as OrderedObject;
-  record.set('data', new Map([...data].filter(([name]) => columns.includes(name))));
 }
 
 /** Returns the format of a table or of CSV. With `--all`, all columns of the database are named before the first page. */

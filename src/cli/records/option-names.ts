@@ -5,6 +5,7 @@ const OPTIONS = [
   ['/filter', '--where'],
   ['/search/text', 'the text'],
   ['/search/threshold', '--threshold'],
+  ['/columns', '--columns'],
   ['/pagination/limit', '--limit'],
   ['/time_range/start_time', '--since'],
   ['/time_range/end_time', '--until'],

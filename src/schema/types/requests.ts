@@ -168,6 +168,8 @@ export interface SearchRequest<T = Data> {
    * Default: false.
    */
   passages?: boolean | undefined;
+  /** The columns that results show in their `data`; an empty list for none. Default: all. 0 to 100 items. */
+  columns?: readonly ColumnName<T>[] | undefined;
   /** Also count every match, on all pages. Default: false. */
   total?: boolean | undefined;
   /** Also count the matches, on all pages, by value or interval. 1 to 16 items. */
@@ -189,6 +191,8 @@ export interface QueryRequest<T = Data> {
   sort?: Sort<T> | undefined;
   /** Which page of the matches to return. */
   pagination?: Pagination | undefined;
+  /** The columns that results show in their `data`; an empty list for none. Default: all. 0 to 100 items. */
+  columns?: readonly ColumnName<T>[] | undefined;
   /** Also count every match, on all pages. Default: false. */
   total?: boolean | undefined;
   /** Also count the matches, on all pages, by value or interval. 1 to 16 items. */

@@ -22,6 +22,7 @@ export type {
   NativeEngine,
   NativeFacets,
   NativeFailure,
+  NativeKeptData,
   NativePage,
   NativeQuery,
   NativeRow,

@@ -94,8 +94,11 @@ async function pageOf(
     maxBytes,
     // The cursor of an order by a column names the values of the records after the page.
     following: plan.sort.by === 'column' ? plan.fetch - request.limit - 1 : 0,
-    vectors: plan.map,
-    mapColumns: request.map?.columns,
+    vectors: plan.map ? 'first' : 'none',
+    kept: request.columns && {
+      isNeeded: request.columns.length > 0 || plan.explain || plan.sort.by === 'column',
+      of: (data) => query.keep(data),
+    },
   };
   const rows: SizedRow[] = [];
   for (const part of partsAfter(position, plan.sort)) {

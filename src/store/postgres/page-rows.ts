@@ -1,3 +1,5 @@
+import type { NativeFailure, NativeKeptData } from '../local/binding.js';
+import { unwrap } from '../local/unwrap.js';
 import { type RecordRow, type RowVectors, SHORT_BYTES, WITHOUT_DATA } from './rows.js';
 import type { Sql } from './sql.js';
 import { type SizedRow, wholeRows } from './whole-rows.js';
@@ -8,19 +10,25 @@ export interface PageContent {
   maxBytes: number;
   /** Records after those of the page whose data its cursor may need. */
   following: number;
-  /** Whether the page needs the vectors of its records. */
-  vectors: boolean;
-  /** The columns that a map shows; undefined for a page of records. */
-  mapColumns?: readonly string[] | undefined;
+  /** Which vectors of its records the page needs: all, the first of each, or none. */
+  vectors: 'all' | 'first' | 'none';
+  /** What the page keeps of the data of its records; undefined if it shows all columns. */
+  kept?: KeptData | undefined;
+}
+
+export interface KeptData {
+  /** Whether the page needs data at all, or all vectors, which are read with it. */
+  isNeeded: boolean;
+  of(data: string[]): NativeKeptData[] | NativeFailure;
 }
 
 /** The columns of a {@link SizedRow} of a page, whose bytes are those of its data. */
-export function pageRow({ vectors, mapColumns }: PageContent): string {
+export function pageRow({ vectors }: PageContent): string {
   const short = (column: string) =>
     `CASE WHEN octet_length(data) <= ${SHORT_BYTES} THEN ${column} END AS ${column}`;
   const columns = [`${WITHOUT_DATA}, octet_length(data)::bigint AS bytes`, short('data')];
-  if (vectors) columns.push('exact');
-  if (vectors && mapColumns === undefined) columns.push(short('passages'));
+  if (vectors !== 'none') columns.push('exact');
+  if (vectors === 'all') columns.push(short('passages'));
   return columns.join(', ');
 }
 
@@ -34,41 +42,39 @@ export async function pageRows(
   rows: readonly SizedRow[],
   content: PageContent,
 ): Promise<(RecordRow & RowVectors)[]> {
-  if (content.mapColumns !== undefined) return await mapRows(sql, table, rows, content, content.mapColumns);
+  if (content.kept !== undefined) return await keptRows(sql, table, rows, content, content.kept);
   let count = 0;
   for (let room = content.maxBytes; count < rows.length && room >= 0; count += 1) {
     room -= (rows[count] as SizedRow).bytes;
   }
   const end = count + content.following;
   const complete: (RecordRow & RowVectors)[] = [];
-  for await (const part of wholeRows(sql, table, rows.slice(0, end), content.vectors)) complete.push(...part);
+  for await (const part of wholeRows(sql, table, rows.slice(0, end), content.vectors === 'all'))
+    complete.push(...part);
   return [...complete, ...rows.slice(end).map(withoutData)];
 }
 
-/** Leaves only the columns of a map in the data of the records that the map has room for. */
-async function mapRows(
+/** Leaves only what is kept in the data of the records that the page has room for. */
+async function keptRows(
   sql: Sql,
   table: string,
   rows: readonly SizedRow[],
-  { maxBytes }: PageContent,
-  columns: readonly string[],
+  { maxBytes, following, vectors }: PageContent,
+  { isNeeded, of }: KeptData,
 ): Promise<(RecordRow & RowVectors)[]> {
-  if (columns.length === 0) return rows.map(withoutData);
+  if (!isNeeded) return rows.map(withoutData);
   const complete: (RecordRow & RowVectors)[] = [];
   let room = maxBytes;
-  for await (const part of wholeRows(sql, table, rows, false)) {
-    for (const { data } of part) {
-      const row = rows[complete.length] as SizedRow;
-      if (room < 0) {
-        complete.push(withoutData(row));
-        continue;
-      }
-      const cells = Object.entries(JSON.parse(data) as object).filter(([name]) => columns.includes(name));
-      // The engine may write a number in fewer characters, but not a text.
-      for (const [, value] of cells) room -= typeof value === 'string' ? Buffer.byteLength(value) : 0;
-      complete.push({ ...row, data: JSON.stringify(Object.fromEntries(cells)) });
+  let after = following;
+  for await (const part of wholeRows(sql, table, rows, vectors === 'all')) {
+    const kept = unwrap(of(part.map(({ data }) => data)));
+    for (const [at, { data, shownBytes }] of kept.entries()) {
+      if (room < 0 && after === 0) break;
+      if (room < 0) after -= 1;
+      complete.push({ ...(rows[complete.length] as SizedRow), ...part[at], data });
+      room -= shownBytes;
     }
-    if (room < 0) break;
+    if (room < 0 && after === 0) break;
   }
   return [...complete, ...rows.slice(complete.length).map(withoutData)];
 }

@@ -103,11 +103,15 @@ class Search {
     const kinds = entry.has_passages ? [false, true] : [false];
     const sources = kinds.map((isOfPassages) => new VectorSource(common, isOfPassages));
     this.#context = { sql, table, restriction, order, sources, search, scores, margin };
+    const vectors = map ? 'first' : passages || (lexical && explain) ? 'all' : 'none';
     this.#rows = new MatchRows(sql, table, {
       maxBytes,
       following: 0,
-      vectors: map || passages || (lexical && explain),
-      mapColumns: request.map?.columns,
+      vectors,
+      kept: request.columns && {
+        isNeeded: request.columns.length > 0 || explain || vectors === 'all',
+        of: (data) => search.keep(data),
+      },
     });
     this.#scan = new MatchScan(this.#context, (ids) => this.#rows.begin(ids));
   }

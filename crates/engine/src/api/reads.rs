@@ -13,7 +13,7 @@ use crate::filter::RequestReader;
 use crate::record::{RecordRow, TimeRange};
 use crate::reply::Reply;
 use crate::runtime::{StopCheck, StopFlag};
-use crate::search::{Page, Query, Search, write_record};
+use crate::search::{Page, Query, RecordWriter, Search};
 use crate::snapshot::Selection;
 use crate::write::RecordRef;
 
@@ -39,9 +39,13 @@ impl Engine {
             };
             match found.filter(holds) {
                 Some(row) => {
-                    let (block, slot) = snapshot.at(row);
                     let mut out = Vec::new();
-                    write_record(snapshot, block, slot, variant, &mut out);
+                    let writer = RecordWriter {
+                        snapshot,
+                        variant,
+                        shown: None,
+                    };
+                    writer.write(snapshot.at(row), &mut out);
                     Ok(out)
                 }
                 None => Err(Error::RecordNotFound {

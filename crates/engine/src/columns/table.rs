@@ -181,17 +181,33 @@ impl Columns {
     }
 }
 
-/// Appends the data of a record as a JSON object. The members keep the order in which the record was written.
-pub(crate) fn write_data(columns: &Columns, slot: usize, names: &ColumnNames, out: &mut Vec<u8>) {
+/// Appends the data of a record as a JSON object, with all columns or only those of `shown`, which ascend. The members
+/// keep the order in which the record was written.
+pub(crate) fn write_data(
+    columns: &Columns,
+    slot: usize,
+    names: &ColumnNames,
+    shown: Option<&[ColumnId]>,
+    out: &mut Vec<u8>,
+) {
     out.push(b'{');
     let start = out.len();
-    // `for_each` runs through chained iterators without making each cell an option first, which a loop does.
-    columns.cells(slot).for_each(|(id, value)| {
+    let write = |(id, value): (ColumnId, Value<'_>)| {
         if out.len() > start {
             out.push(b',');
         }
         out.extend_from_slice(names.member(id));
         write_value(value, out);
-    });
+    };
+    // `for_each` runs through chained iterators without making each cell an option first, which a loop does.
+    match shown {
+        None => columns.cells(slot).for_each(write),
+        Some(shown) => {
+            let cells = columns.cells(slot);
+            cells
+                .filter(|(id, _)| shown.binary_search(id).is_ok())
+                .for_each(write);
+        }
+    }
     out.push(b'}');
 }

@@ -5,6 +5,7 @@
 //! needs, so that every definition exists once, and responses are the same in every store. Nothing here reads or writes
 //! a file, and nothing waits.
 
+mod kept_data;
 mod reads;
 mod row;
 mod rules;
@@ -12,6 +13,7 @@ mod searches;
 mod vectors;
 mod writes;
 
+pub use kept_data::KeptData;
 pub use row::ExternalRow;
 pub use rules::{ExternalFacets, ExternalRules};
 pub use searches::{ExternalPage, ExternalQuery, ExternalSearch};

@@ -10,7 +10,7 @@ use crate::external::rules::ExternalRules;
 use crate::filter::RequestReader;
 use crate::record::{TimeRange, Variant};
 use crate::runtime::StopCheck;
-use crate::search::write_record;
+use crate::search::RecordWriter;
 use crate::snapshot::Selection;
 use crate::write::{Deletion, RecordRef};
 
@@ -54,7 +54,12 @@ impl ExternalRules {
             return Err(self.record_not_found(record));
         }
         let mut out = Vec::new();
-        write_record(&snapshot, block, 0, variant, &mut out);
+        let writer = RecordWriter {
+            snapshot: &snapshot,
+            variant,
+            shown: None,
+        };
+        writer.write((block, 0), &mut out);
         Ok(out)
     }
 

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use crate::columns::ColumnNames;
 use crate::error::Error;
+use crate::external::kept_data::KeptData;
 use crate::external::row::{ExternalRow, published_of, snapshot_of, vectors_of};
 use crate::external::rules::{ExternalFacets, ExternalRules};
 use crate::record::{Passage, Score, q30_to_f32};
@@ -113,6 +114,14 @@ impl ExternalSearch {
         Ok(parts.into_iter().map(|(score, _)| score.0).collect())
     }
 
+    /// What the page needs of the data of records, each as JSON, in a request with `columns`.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for damaged data.
+    pub fn keep(&self, data: &[String]) -> Result<Vec<KeptData>, Error> {
+        KeptData::of(&self.search.common, None, data)
+    }
+
     /// The counter of the request's facets.
     pub fn facets(&self) -> ExternalFacets {
         ExternalFacets::new(&self.search.common.facets, self.search.common.page_bytes)
@@ -125,9 +134,9 @@ impl ExternalSearch {
     /// [`Error::Internal`] for damaged data.
     pub fn page(&self, page: &ExternalPage, scores: &[u32]) -> Result<Vec<u8>, Error> {
         let scores: Vec<Score> = scores.iter().map(|&steps| Score(steps)).collect();
-        let dimensions = match &self.search.common.map {
-            Some(_) => self.vector.len(),
-            None => 0,
+        let dimensions = match self.search.common.map {
+            true => self.vector.len(),
+            false => 0,
         };
         page.write(self.arrived, dimensions, |selected| {
             let passage = |block: &Block, slot: usize| {
@@ -223,6 +232,14 @@ impl ExternalQuery {
         Ok(self.query.start(&published_of(named)?)?.to_string())
     }
 
+    /// As [`ExternalSearch::keep`]; the cursor of the page needs the column of the order.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for damaged data.
+    pub fn keep(&self, data: &[String]) -> Result<Vec<KeptData>, Error> {
+        KeptData::of(&self.query.common, self.query.sort.column(), data)
+    }
+
     /// The counter of the request's facets.
     pub fn facets(&self) -> ExternalFacets {
         ExternalFacets::new(&self.query.common.facets, self.query.common.page_bytes)
@@ -233,9 +250,9 @@ impl ExternalQuery {
     /// # Errors
     /// [`Error::Internal`] for damaged data.
     pub fn page(&self, page: &ExternalPage) -> Result<Vec<u8>, Error> {
-        let dimensions = match &self.query.common.map {
-            Some(_) => self.dimensions,
-            None => 0,
+        let dimensions = match self.query.common.map {
+            true => self.dimensions,
+            false => 0,
         };
         page.write(self.arrived, dimensions, |selected| {
             self.query.page_of(selected)

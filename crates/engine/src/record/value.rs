@@ -66,6 +66,11 @@ impl Data {
         &self.cells
     }
 
+    /// Leaves only the columns that `keep` accepts.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        self.cells.retain(|(name, _)| keep(name));
+    }
+
     /// The value of a column; `None` when the record lacks it.
     pub(crate) fn get(&self, name: &str) -> Option<&OwnedValue> {
         self.cells

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::columns::{ColumnId, ColumnNames};
 use crate::error::Error;
 use crate::facets::Facet;
 use crate::filter::{Filter, FilterKey, RequestReader};
@@ -30,21 +31,17 @@ pub(crate) struct Common {
     pub(crate) facets: Vec<Facet>,
     /// The filters to explain, if the request asks to explain.
     pub(crate) explain: Option<Explain>,
-    /// The map, if the request asks for it instead of a page.
-    pub(crate) map: Option<MapRequest>,
-    /// Equal for requests that differ in cursor and page size only.
+    /// Whether the request asks for the points of the first matches instead of a page.
+    pub(crate) map: bool,
+    /// The columns that results show in their data; `None` for all.
+    pub(crate) columns: Option<Vec<String>>,
+    /// Equal for requests that find the same records, and differ in cursor, page size and what results show only.
     pub(crate) request_hash: [u8; 16],
 }
 
-/// Asks for the points of the first matches instead of a page.
-#[derive(Clone, Debug)]
-pub(crate) struct MapRequest {
-    /// The columns whose values a point has.
-    pub(crate) columns: Vec<String>,
-}
-
 impl Common {
-    /// Reads `variant`, `limit`, `filter`, `forced_filter`, `time_range`, `total`, `facets`, `explain` and `map`.
+    /// Reads `variant`, `limit`, `filter`, `forced_filter`, `time_range`, `total`, `facets`, `explain`, `map` and
+    /// `columns`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for each member that is invalid.
@@ -60,8 +57,10 @@ impl Common {
             total: request.flag("total")?,
             facets: Facet::of(request)?,
             explain: Explain::parse(request, variant)?,
-            map: MapRequest::of(request)?,
-            request_hash: request.hash_of(|member| !["cursor", "limit"].contains(&member)),
+            map: request.flag("map")?,
+            columns: columns_of(request)?,
+            request_hash: request
+                .hash_of(|member| !["cursor", "limit", "columns"].contains(&member)),
         })
     }
 
@@ -75,6 +74,14 @@ impl Common {
         self.explain.as_ref().map_or(0, |_| self.limit)
     }
 
+    /// The columns that results show in their data, as far as there are any of the name; `None` for all.
+    pub(crate) fn shown_columns(&self, names: &ColumnNames) -> Option<Vec<ColumnId>> {
+        let columns = self.columns.as_ref()?.iter();
+        let mut shown: Vec<ColumnId> = columns.filter_map(|name| names.id(name)).collect();
+        shown.sort_unstable();
+        Some(shown)
+    }
+
     /// What a store outside of the engine needs to select the records.
     pub(crate) fn plan(&self) -> Value {
         let TimeRange { start, end } = self.time_range;
@@ -84,27 +91,23 @@ impl Common {
             "total": self.total,
             "facets": !self.facets.is_empty(),
             "explain": self.explain.is_some(),
-            "map": self.map.is_some(),
+            "map": self.map,
         })
     }
 }
 
-impl MapRequest {
-    /// Reads the member `map`, `{"columns"}`; `None` for a request that asks for a page.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] with a pointer.
-    pub(crate) fn of(request: &RequestReader<'_>) -> Result<Option<Self>, Error> {
-        let Some(map) = request.get("map") else {
-            return Ok(None);
-        };
-        let names = map.get("columns").and_then(Value::as_array);
-        let names = names.and_then(|names| names.iter().map(Value::as_str).collect());
-        let names: Vec<&str> = names.ok_or_else(|| {
-            let detail = "must be a list of column names";
-            Error::request("/columns", detail)
-        })?;
-        let columns = names.into_iter().map(str::to_owned).collect();
-        Ok(Some(Self { columns }))
-    }
+/// Reads the member `columns`, a list of names.
+///
+/// # Errors
+/// [`Error::Invalid`] with a pointer.
+fn columns_of(request: &RequestReader<'_>) -> Result<Option<Vec<String>>, Error> {
+    let Some(columns) = request.get("columns") else {
+        return Ok(None);
+    };
+    let names = columns.as_array().and_then(|names| {
+        let names = names.iter().map(|name| name.as_str().map(str::to_owned));
+        names.collect()
+    });
+    let invalid = || Error::request("/columns", "must be a list of column names");
+    names.map(Some).ok_or_else(invalid)
 }

@@ -35,12 +35,13 @@ mod scheduler;
 mod searchable;
 mod shared_scan;
 
+pub(crate) use common::Common;
 pub(crate) use explain::ScoreParts;
 pub use external::ExternalSelection;
 pub(crate) use external::Selected;
 pub(crate) use listing::Query;
 pub use page::Page;
-pub(crate) use record_writer::write_record;
+pub(crate) use record_writer::RecordWriter;
 pub(crate) use request::Search;
 pub(crate) use scheduler::SearchScheduler;
 pub use scheduler::SearchStats;

@@ -8,7 +8,7 @@ use crate::record::{Passage, Ranked, Score, TimeRange, Variant};
 use crate::runtime::StopCheck;
 use crate::search::common::Common;
 use crate::search::explain::{BoundExplain, Report, ScoreParts};
-use crate::search::record_writer::write_open_record;
+use crate::search::record_writer::RecordWriter;
 use crate::snapshot::{Block, Snapshot};
 
 /// An answered request.
@@ -113,6 +113,11 @@ impl<P: PagePosition> PageContent<'_, P> {
 
     /// Writes the records that fit on the page, and returns how many.
     fn write_records(&self, stop_check: &StopCheck<'_>, out: &mut Vec<u8>) -> Result<usize, Error> {
+        let writer = RecordWriter {
+            snapshot: self.snapshot,
+            variant: self.request.variant,
+            shown: self.request.shown_columns(&self.snapshot.names),
+        };
         let mut shown = 0;
         for record in self.records.iter().take(self.request.limit) {
             let (block, slot) = self.snapshot.at(record.row);
@@ -121,7 +126,7 @@ impl<P: PagePosition> PageContent<'_, P> {
             if shown > 0 {
                 out.push(b',');
             }
-            write_open_record(self.snapshot, block, slot, self.request.variant, score, out);
+            writer.write_open((block, slot), score, out);
             if let Some(passage) = self.passage.map_or(Ok(None), |best| best(block, slot))? {
                 out.extend_from_slice(b",\"passage\":");
                 write_passage(&passage, out);

@@ -10,9 +10,10 @@ impl<P: PagePosition> PageContent<'_, P> {
     /// # Errors
     /// [`Error::Stopped`]; the error of a vector that cannot be read.
     pub(crate) fn write(&self, stop_check: &StopCheck<'_>) -> Result<Vec<u8>, Error> {
-        match &self.request.map {
-            Some(map) => self.write_map(map, stop_check),
-            None => self.write_page(stop_check),
+        if self.request.map {
+            self.write_map(stop_check)
+        } else {
+            self.write_page(stop_check)
         }
     }
 }

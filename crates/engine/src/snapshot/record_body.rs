@@ -1,22 +1,23 @@
 //! The end of the JSON of a record: its data and its times.
 
-use crate::columns::write_data;
+use crate::columns::{ColumnId, write_data};
 use crate::json::write_times;
 use crate::record::Variant;
 use crate::snapshot::block::Block;
 use crate::snapshot::new_row::Times;
 use crate::snapshot::view::Snapshot;
 
-/// Appends the members `data` and `timestamps` of a record; other members stand before them.
+/// Appends the members `data`, with all columns or those of `shown`, and `timestamps` of a record; other members stand
+/// before them.
 pub(crate) fn write_data_and_times(
     snapshot: &Snapshot,
-    block: &Block,
-    slot: usize,
+    (block, slot): (&Block, usize),
     variant: Variant,
+    shown: Option<&[ColumnId]>,
     out: &mut Vec<u8>,
 ) {
     out.extend_from_slice(b",\"data\":");
-    write_data(&block.body.columns, slot, &snapshot.names, out);
+    write_data(&block.body.columns, slot, &snapshot.names, shown, out);
     block.times(slot).write_member(variant, out);
 }
 

@@ -53,7 +53,7 @@ impl Query {
         let start = start.transpose()?;
         let common = &self.common;
         let mut selection = Selection::bind(&snapshot, common.filter.as_ref(), common.time_range);
-        if common.map.is_some() {
+        if common.map {
             selection.require_vector();
         }
         selection.use_masks(target.filters.get(common.filter_key, &snapshot));
@@ -75,7 +75,7 @@ impl BoundQuery {
         let common = &self.query.common;
         let counts_many = !common.facets.is_empty() && self.snapshot.records() > MAX_COUNTED;
         let selection = &self.selection;
-        common.map.is_some()
+        common.map
             || counts_many
             || selection.takes_longer(EXPENSIVE_NS, &self.snapshot, common.explained())
     }
@@ -123,7 +123,7 @@ impl BoundQuery {
             ..
         } = self;
         let size = query.common.limit + 1 + query.sort.records_after_page();
-        if query.common.explain.is_some() || query.common.map.is_some() {
+        if query.common.explain.is_some() || query.common.map {
             return self.scan(size);
         }
         let key = query.common.request_hash;

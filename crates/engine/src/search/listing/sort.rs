@@ -76,19 +76,24 @@ impl Sort {
 
     /// The order as a store outside of the engine reads it: `by` is a time, or `column` with its name.
     pub(crate) fn plan(&self) -> Value {
-        let (by, column) = match &self.by {
-            SortBy::Time(time) => (time.name(), None),
-            SortBy::Column(name) => ("column", Some(name)),
+        let by = match &self.by {
+            SortBy::Time(time) => time.name(),
+            SortBy::Column(_) => "column",
         };
-        json!({ "by": by, "column": column, "descending": self.descending })
+        json!({ "by": by, "column": self.column(), "descending": self.descending })
+    }
+
+    /// The column of the order, unless it is by a time.
+    pub(crate) fn column(&self) -> Option<&str> {
+        match &self.by {
+            SortBy::Time(_) => None,
+            SortBy::Column(name) => Some(name),
+        }
     }
 
     /// Binds the order to the columns of a snapshot.
     pub(crate) fn bind(&self, names: &ColumnNames) -> BoundSort<'_> {
-        let column = match &self.by {
-            SortBy::Column(name) => names.id(name),
-            _ => None,
-        };
+        let column = self.column().and_then(|name| names.id(name));
         BoundSort { sort: self, column }
     }
 

@@ -1,11 +1,10 @@
 //! The points of a map, written straight to their JSON text.
 
-use crate::columns::ColumnId;
+use crate::columns::{ColumnId, write_data};
 use crate::error::Error;
-use crate::json::{write_id, write_number, write_value};
+use crate::json::{write_id, write_number};
 use crate::record::Ranked;
 use crate::runtime::StopCheck;
-use crate::search::common::MapRequest;
 use crate::search::map::axes::{Projection, Sample};
 use crate::search::page::{PageContent, PagePosition};
 use crate::snapshot::VectorBuffer;
@@ -18,15 +17,9 @@ impl<P: PagePosition> PageContent<'_, P> {
     ///
     /// # Errors
     /// [`Error::Stopped`]; the error of a vector that cannot be read.
-    pub(crate) fn write_map(
-        &self,
-        map: &MapRequest,
-        stop_check: &StopCheck<'_>,
-    ) -> Result<Vec<u8>, Error> {
+    pub(crate) fn write_map(&self, stop_check: &StopCheck<'_>) -> Result<Vec<u8>, Error> {
         let Projection { points, variance } = self.project(stop_check)?;
-        let names = &self.snapshot.names;
-        let columns = map.columns.iter().filter_map(|name| names.id(name));
-        let columns: Vec<ColumnId> = columns.collect();
+        let columns = self.request.shown_columns(&self.snapshot.names);
         let mut out = b"{\"points\":[".to_vec();
         let start = out.len();
         let mut shown = 0;
@@ -35,7 +28,7 @@ impl<P: PagePosition> PageContent<'_, P> {
             if shown > 0 {
                 out.push(b',');
             }
-            self.write_point(record, point, &columns, &mut out);
+            self.write_point(record, point, columns.as_deref(), &mut out);
             if shown > 0 && out.len() - start > self.request.page_bytes {
                 out.truncate(end);
                 break;
@@ -86,7 +79,7 @@ impl<P: PagePosition> PageContent<'_, P> {
         &self,
         record: &Ranked<P>,
         [x, y]: [f64; 2],
-        columns: &[ColumnId],
+        columns: Option<&[ColumnId]>,
         out: &mut Vec<u8>,
     ) {
         let (block, slot) = self.snapshot.at(record.row);
@@ -100,20 +93,15 @@ impl<P: PagePosition> PageContent<'_, P> {
         write_number(rounded(x), out);
         out.extend_from_slice(b",\"y\":");
         write_number(rounded(y), out);
-        out.extend_from_slice(b",\"data\":{");
-        let names = &self.snapshot.names;
-        let cells = columns.iter().filter_map(|&id| {
-            let value = block.body.columns.value(slot, id)?;
-            Some((names.member(id), value))
-        });
-        for (at, (member, value)) in cells.enumerate() {
-            if at > 0 {
-                out.push(b',');
-            }
-            out.extend_from_slice(member);
-            write_value(value, out);
-        }
-        out.extend_from_slice(b"}}");
+        out.extend_from_slice(b",\"data\":");
+        write_data(
+            &block.body.columns,
+            slot,
+            &self.snapshot.names,
+            columns,
+            out,
+        );
+        out.push(b'}');
     }
 }
 

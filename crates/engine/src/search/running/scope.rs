@@ -68,7 +68,7 @@ impl Scope {
 
     /// Whether the filter of the search takes longer than `max_ns` nanoseconds, or the search has many words or makes a map.
     pub(crate) fn takes_longer(&self, max_ns: f64, request: &Search) -> bool {
-        if self.has_many_words || request.common.map.is_some() {
+        if self.has_many_words || request.common.map {
             return true;
         }
         let explained = request.common.explained();

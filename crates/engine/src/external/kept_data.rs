@@ -1,0 +1,52 @@
+//! What a page with some of the columns needs of the data of its records.
+
+use crate::error::Error;
+use crate::json::write_cells;
+use crate::record::Data;
+use crate::search::Common;
+use crate::write::parse_data;
+
+/// What a page with some of the columns needs of the data of a record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptData {
+    /// The needed columns as JSON, in their order.
+    pub data: Vec<u8>,
+    /// The bytes of the data that the page shows.
+    pub shown_bytes: usize,
+}
+
+impl KeptData {
+    /// Reads the data of records. Each keeps the columns that results show and `also` another one; all of them where the
+    /// request explains its results, because any of them may pass a rule.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for damaged data.
+    pub(super) fn of(
+        request: &Common,
+        also: Option<&str>,
+        records: &[String],
+    ) -> Result<Vec<Self>, Error> {
+        let columns = request.columns.as_deref().unwrap_or_default();
+        let is_shown = |name: &str| columns.iter().any(|column| column == name);
+        let keep = |json: &String| {
+            let damaged = |_| Error::internal("the data of a record is damaged");
+            let mut data = parse_data(json.as_bytes()).map_err(damaged)?;
+            if request.explain.is_none() {
+                data.retain(|name| is_shown(name) || also == Some(name));
+            }
+            let kept = json_of(&data);
+            data.retain(is_shown);
+            Ok(Self {
+                data: kept,
+                shown_bytes: json_of(&data).len(),
+            })
+        };
+        records.iter().map(keep).collect()
+    }
+}
+
+fn json_of(data: &Data) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_cells(data, &mut out);
+    out
+}
