@@ -5,6 +5,7 @@ const ALONE = [
   'test/databases/small-chunks-take-no-more-memory-than-their-bytes.test.ts',
   'test/cli/hostile-files-are-imported-right-or-refused.test.ts',
   'test/cli/parquet-of-other-writers-is-read-exactly-or-refused-by-name.test.ts',
+  'test/library/memory-of-facets-is-given-back.test.ts',
   'test/server/a-body-in-tiny-chunks-is-refused.test.ts',
   'test/server/no-request-blocks-the-event-loop.test.ts',
   'test/server/writes-that-wait-for-a-reembedding-leave-room.test.ts',

@@ -5,8 +5,10 @@
 //! records that remain get their [`exact`] score. [`integers_between`], [`split_integers_between`] and [`floats_between`]
 //! evaluate filters, and [`find_near`] compares words.
 //! Every kernel returns the same bits as the scalar one, on every machine.
+//! [`return_freed_memory`] is here because it needs `unsafe`, too.
 
 mod aligned;
+mod allocator;
 mod axis;
 mod between;
 mod check;
@@ -38,6 +40,7 @@ mod training;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use allocator::return_freed_memory;
 pub use codec::Codec;
 pub use codes::Codes;
 pub use detect::{

@@ -1,11 +1,12 @@
 //! The facets of one request, counted by several threads.
 //!
-//! The memory of their tallies is limited for each request and for all of them: a facet of unique texts needs about 50
+//! The memory of their tallies is limited for each request and for all of them: a facet of unique texts needs about 25
 //! bytes for each record.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
+use cosift_kernels::return_freed_memory;
 use hashbrown::DefaultHashBuilder;
 use parking_lot::Mutex;
 
@@ -22,10 +23,11 @@ pub(crate) struct FacetCounter {
     facets: Vec<Facet>,
     names: ColumnNames,
     hasher: DefaultHashBuilder,
-    pub(super) memory: TallyMemory,
     /// Sets of tallies, one tally for each facet, that no thread uses now. A thread takes a set for a block, so
     /// no thread waits for another.
     idle: Mutex<Vec<Vec<FacetTally>>>,
+    /// After the tallies, because dropping it returns their memory.
+    pub(super) memory: TallyMemory,
 }
 
 impl FacetCounter {
@@ -35,8 +37,8 @@ impl FacetCounter {
             facets: facets.to_vec(),
             names: names.clone(),
             hasher: DefaultHashBuilder::default(),
-            memory: TallyMemory::default(),
             idle: Mutex::default(),
+            memory: TallyMemory::default(),
         }
     }
 
@@ -175,10 +177,13 @@ fn bytes_of(tallies: &[FacetTally]) -> usize {
 }
 
 /// Bytes of the tallies of one request.
-const MAX_OF_REQUEST: usize = 192 << 20;
+const MAX_OF_REQUEST: usize = 128 << 20;
 
 /// Bytes of the tallies of all requests of the process.
-const MAX_OF_ALL: usize = 384 << 20;
+const MAX_OF_ALL: usize = 256 << 20;
+
+/// Requests with more bytes of tallies return their memory at the end.
+const RETURNED: usize = 16 << 20;
 
 static OF_ALL: AtomicUsize = AtomicUsize::new(0);
 
@@ -238,6 +243,10 @@ impl TallyMemory {
 
 impl Drop for TallyMemory {
     fn drop(&mut self) {
-        OF_ALL.fetch_sub(self.bytes.load(Relaxed), Relaxed);
+        let bytes = self.bytes.load(Relaxed);
+        let of_others = OF_ALL.fetch_sub(bytes, Relaxed) - bytes;
+        if bytes > RETURNED && of_others < RETURNED {
+            return_freed_memory();
+        }
     }
 }

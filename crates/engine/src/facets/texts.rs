@@ -1,6 +1,7 @@
 //! Counts of the strings of a column.
 
 use std::hash::BuildHasher;
+use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -20,7 +21,7 @@ pub(crate) struct TextCounts {
     /// Places in `entries`.
     table: HashTable<u32>,
     /// In the order of their first record, so that a walk over them visits the blocks in order.
-    entries: Vec<Entry>,
+    entries: Entries,
     bodies: Vec<Arc<Body>>,
     /// Counts by code: a buffer that is reused.
     codes: Vec<u32>,
@@ -28,7 +29,7 @@ pub(crate) struct TextCounts {
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    hash: u64,
+    hash: u32,
     /// Place in `bodies` of the body that holds the string.
     body: u32,
     /// Place of the string in the column of that body.
@@ -36,15 +37,73 @@ struct Entry {
     count: u32,
 }
 
+impl Entry {
+    /// The hash for a table, which needs bits at both ends.
+    fn table_hash(&self) -> u64 {
+        u64::from(self.hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+}
+
+/// Entries in chunks: a vector that doubles would take up to three times their bytes while it grows.
+#[derive(Debug, Default)]
+struct Entries {
+    chunks: Vec<Vec<Entry>>,
+}
+
+impl Entries {
+    const PER_CHUNK: usize = 4096;
+
+    fn push(&mut self, entry: Entry) {
+        match self.chunks.last_mut() {
+            Some(chunk) if chunk.len() < Self::PER_CHUNK => chunk.push(entry),
+            Some(_) => {
+                let mut chunk = Vec::with_capacity(Self::PER_CHUNK);
+                chunk.push(entry);
+                self.chunks.push(chunk);
+            }
+            None => self.chunks.push(vec![entry]),
+        }
+    }
+
+    fn len(&self) -> usize {
+        let full = self.chunks.len().saturating_sub(1) * Self::PER_CHUNK;
+        full + self.chunks.last().map_or(0, Vec::len)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.chunks.iter().flatten()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let entries: usize = self.chunks.iter().map(Vec::capacity).sum();
+        entries * size_of::<Entry>() + self.chunks.capacity() * size_of::<Vec<Entry>>()
+    }
+}
+
+impl Index<u32> for Entries {
+    type Output = Entry;
+
+    fn index(&self, at: u32) -> &Entry {
+        let at = at as usize;
+        &self.chunks[at / Self::PER_CHUNK][at % Self::PER_CHUNK]
+    }
+}
+
+impl IndexMut<u32> for Entries {
+    fn index_mut(&mut self, at: u32) -> &mut Entry {
+        let at = at as usize;
+        &mut self.chunks[at / Self::PER_CHUNK][at % Self::PER_CHUNK]
+    }
+}
+
 impl TextCounts {
     /// Counts that are merged must share their hasher.
     pub(crate) fn new(column: ColumnId, hasher: DefaultHashBuilder) -> Self {
-        let (table, entries) = (HashTable::new(), Vec::new());
         Self {
             column,
             hasher,
-            table,
-            entries,
+            table: HashTable::new(),
+            entries: Entries::default(),
             bodies: Vec::new(),
             codes: Vec::new(),
         }
@@ -81,7 +140,7 @@ impl TextCounts {
     pub(crate) fn merge(&mut self, other: Self, stop_check: &StopCheck<'_>) -> Result<(), Stopped> {
         let offset = self.bodies.len() as u32;
         self.bodies.extend(other.bodies);
-        for entry in other.entries {
+        for entry in other.entries.chunks.into_iter().flatten() {
             stop_check.before_testing(TEXT_BYTES)?;
             let entry = Entry {
                 body: entry.body + offset,
@@ -98,12 +157,13 @@ impl TextCounts {
 
     /// Counts everything so far `factor` times.
     pub(crate) fn multiply(&mut self, factor: u32) {
-        (self.entries.iter_mut()).for_each(|entry| entry.count *= factor);
+        let entries = self.entries.chunks.iter_mut().flatten();
+        entries.for_each(|entry| entry.count *= factor);
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
         self.table.allocation_size()
-            + self.entries.capacity() * size_of::<Entry>()
+            + self.entries.memory_bytes()
             + self.bodies.capacity() * size_of::<Arc<Body>>()
             + self.codes.capacity() * size_of::<u32>()
     }
@@ -126,7 +186,7 @@ impl TextCounts {
         let body = self.bodies.len() as u32 - 1;
         self.add(
             Entry {
-                hash: self.hasher.hash_one(text),
+                hash: (self.hasher.hash_one(text) >> 32) as u32,
                 body,
                 string: string as u16,
                 count,
@@ -145,16 +205,16 @@ impl TextCounts {
             ..
         } = self;
         let same = |&at: &u32| {
-            let entry = &entries[at as usize];
+            let entry = &entries[at];
             let body = &bodies[entry.body as usize];
             entry.hash == new.hash && strings_of(body, *column).bytes(entry.string.into()) == text
         };
-        if let Some(&at) = table.find(new.hash, same) {
-            entries[at as usize].count += new.count;
+        if let Some(&at) = table.find(new.table_hash(), same) {
+            entries[at].count += new.count;
         } else {
             let at = entries.len() as u32;
             entries.push(new);
-            table.insert_unique(new.hash, at, |&at| entries[at as usize].hash);
+            table.insert_unique(new.table_hash(), at, |&at| entries[at].table_hash());
         }
     }
 }

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { open } from 'cosift';
+import { afterEach, expect, test } from 'vitest';
+import { cleanUp, temporaryDirectory } from '../helpers/processes.js';
+
+afterEach(cleanUp);
+
+const RECORDS = 150_000;
+
+/** Megabytes of the process that are in no file. */
+function usedMegabytes(): number {
+  const [, kilobytes] = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
+  return Number(kilobytes) / 1024;
+}
+
+test.skipIf(process.platform !== 'linux')('memory of facets is given back to the system', async () => {
+  const cosift = await open(await temporaryDirectory());
+  const database = await cosift.createDatabase('a', { dimensions: 2 });
+  for (let first = 1; first <= RECORDS; first += 1_000) {
+    const records = Array.from({ length: 1_000 }, (_, i) => ({
+      id: first + i,
+      data: { text: `text ${first + i}` },
+      vector: [1, first + i],
+    }));
+    await database.upsert(records);
+  }
+  const facets = Array.from({ length: 16 }, () => ({ column: 'text', limit: 1 }));
+  const search = (x: number) => database.search({ vector: [x, 1] }, { threshold: 0, limit: 1 });
+  const count = (x: number) => database.search({ vector: [x, 1] }, { threshold: 0, limit: 1, facets });
+  for (let x = 0; x < 20; x++) await search(x);
+  const before = usedMegabytes();
+  let most = 0;
+  const timer = setInterval(() => {
+    most = Math.max(most, usedMegabytes());
+  }, 2);
+  for (let x = 0; x < 6; x++) await Promise.all([count(x + 0.25), count(x + 0.5), count(x + 0.75)]);
+  clearInterval(timer);
+
+  expect(most - before).toBeGreaterThan(50);
+  await expect.poll(() => usedMegabytes() - before).toBeLessThan((most - before) / 2);
+  await cosift.close();
+});
