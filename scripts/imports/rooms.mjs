@@ -18,6 +18,7 @@ export const ORDER = {
     ['config'],
     ['schema'],
     ['async'],
+    ['files'],
     ['platform'],
     ['errors.ts'],
   ],
@@ -34,7 +35,7 @@ export const ORDER = {
     ['admission'],
     ['keys'],
     ['operation.ts'],
-    ['http', 'files'],
+    ['http'],
   ],
 };
 

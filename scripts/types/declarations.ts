@@ -129,9 +129,13 @@ export class Declarations {
     const others = by.map((name) => `\`${name}\``).join(' or ');
     const note = this.#isRequest ? `Not together with ${others}.` : 'Only the other alternatives have it.';
     for (const name of excluded) lines.push(`/** ${note} */\n${name}?: undefined;`);
-    if (typeof additionalProperties === 'object' && lines.length > 0) {
-      const type = this.#typeOf(additionalProperties, step(place, '.*'));
-      lines.push(`/** Further members of the same kind. */\n[name: string]: ${type};`);
+    if (typeof additionalProperties === 'object') {
+      const at = step(place, '.*');
+      const doc =
+        lines.length > 0
+          ? '/** Further members of the same kind. */\n'
+          : docOf(additionalProperties, at.path);
+      lines.push(`${doc}[name: string]: ${this.#typeOf(additionalProperties, at)};`);
     }
     return lines.join('\n');
   }

@@ -26,6 +26,7 @@ export const FILES: Readonly<Record<string, Readonly<Record<string, string>>>> =
     RecordPatch: 'RecordPatch',
     DeleteRequest: 'DeleteRequest<T = Data>',
     Embed: 'Embed<T = Data>',
+    ValueFormats: 'ValueFormats',
     DatabaseSettings: 'DatabaseSettings<T = Data>',
     ReembeddingRequest: 'ReembeddingRequest',
     KeyRequest: 'KeyRequest',

@@ -49,9 +49,9 @@ export class DatabaseCatalog {
       const problems: Problem[] = [{ pointer: '/dimensions', code: 'invalid_value', detail }];
       throw new CosiftError('invalid_request', detail, { problems });
     }
-    const { embed, lexical } = settings;
+    const { embed, lexical, formats } = settings;
     const fingerprint = embedder?.fingerprint ?? null;
-    const stored = { embed, model, fingerprint, dimensions, lexical };
+    const stored = { embed, model, fingerprint, dimensions, lexical, formats };
     const { created, database } = await store.createDatabase(id, stored);
     infos.set(database.id, database);
     return { created, database: this.#describe(database) };

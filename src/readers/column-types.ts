@@ -1,5 +1,6 @@
 import { didYouMean } from '../schema/suggest.js';
 import { type Cell, Nested, Numeral, textOf } from './cells.js';
+import { BOOLEAN_FORMATS, numberFormats, type ValueFormat, valueText } from './value-text.js';
 
 export const COLUMN_TYPES = ['text', 'number', 'boolean'] as const;
 export type ColumnType = (typeof COLUMN_TYPES)[number];
@@ -17,8 +18,12 @@ export interface TypeHint {
   name: string;
   /** The type that the column could have. */
   type: 'number' | 'boolean';
-  /** A value that is not written as JavaScript writes it, such as `1.10` or `True`. */
+  /** A value that is in no format, or not in that of the values before it, such as `007`, or `1.10` after `1.9`. */
   form: Sighting | undefined;
+  /** The first value, if that of `form` is a later one that differs from it. */
+  first: Sighting | undefined;
+  /** Whether no number equals that value, because it has too many digits. */
+  isInexact: boolean;
   /** Texts that may stand for no value, such as `NA`. */
   nulls: readonly Sighting[];
 }
@@ -32,47 +37,56 @@ const NULL_TEXTS = new Set([
 /** A type that all values of a column may have. */
 class Candidate {
   readonly type: 'number' | 'boolean';
-  readonly #isUsual: (text: string) => boolean;
-  readonly #isForm: (text: string) => boolean;
+  readonly #parse: (text: string) => number | boolean | undefined;
+  readonly #formatsOf: (text: string) => readonly ValueFormat[];
   isPossible = true;
-  values = 0;
-  /** The first value in another form than the usual one. */
+  /** The formats of all values so far. */
+  #formats: readonly ValueFormat[] | undefined;
+  first: Sighting | undefined;
+  /** The first value that is not in a format of the values before it. */
   form: Sighting | undefined;
 
+  /** `parse` returns undefined for a text that is no value, and NaN for a number that no double equals. */
   constructor(
     type: 'number' | 'boolean',
-    isUsual: (text: string) => boolean,
-    isForm: (text: string) => boolean,
+    parse: (text: string) => number | boolean | undefined,
+    formatsOf: (text: string) => readonly ValueFormat[],
   ) {
     this.type = type;
-    this.#isUsual = isUsual;
-    this.#isForm = isForm;
+    this.#parse = parse;
+    this.#formatsOf = formatsOf;
+  }
+
+  get formats(): readonly ValueFormat[] {
+    return this.#formats ?? [];
   }
 
   observe(text: string, line: number): void {
     if (!this.isPossible) return;
-    this.values += 1;
-    if (this.#isUsual(text)) return;
-    this.isPossible = this.#isForm(text);
-    this.form ??= { text, line };
+    const value = this.#parse(text);
+    if (value === undefined) {
+      this.isPossible = false;
+      return;
+    }
+    this.first ??= { text, line };
+    if (this.form !== undefined) return;
+    const formats = Number.isNaN(value) ? [] : (this.#formats ?? this.#formatsOf(text));
+    this.#formats = formats.filter((format) => valueText(value, format) === text);
+    if (this.#formats.length === 0) this.form = { text, line };
   }
 }
 
 /**
  * Infers the type of a column of CSV from its values.
  *
- * A column holds numbers when JavaScript writes the number of each value exactly as the file does: `1.10`, `007`, `+1`
- * and `12345678901234567890` make a column text. Empty values and `nulls` do not count.
+ * A column holds numbers when all of them are in one format, in which an export writes them exactly as the file does:
+ * `1.10` beside `1.9`, `007`, `+1` and `12345678901234567890` make a column text. Empty values and `nulls` do not count.
  */
 export class FieldTypes {
   readonly #nulls: ReadonlySet<string>;
   readonly #candidates = [
-    new Candidate('number', isWrittenAsNumber, isNumberForm),
-    new Candidate(
-      'boolean',
-      (text) => text === 'true' || text === 'false',
-      (text) => /^(?:true|false)$/i.test(text),
-    ),
+    new Candidate('number', numberOf, numberFormats),
+    new Candidate('boolean', booleanOf, () => BOOLEAN_FORMATS),
   ];
   /** The first lines of the texts that may stand for no value. */
   readonly #nullTexts = new Map<string, number>();
@@ -99,12 +113,20 @@ export class FieldTypes {
     const candidate = this.#candidate;
     if (candidate === undefined || this.type !== 'text') return undefined;
     const nulls = [...this.#nullTexts].map(([text, line]) => ({ text, line }));
-    return { type: candidate.type, form: candidate.form, nulls };
+    const { type, form, first } = candidate;
+    const isInexact = form !== undefined && type === 'number' && exactNumber(form.text) === undefined;
+    const isFirst = form === undefined || isInexact || form.line === first?.line;
+    return { type, form, first: isFirst ? undefined : first, isInexact, nulls };
+  }
+
+  /** The formats in which all values are written; undefined is that of JavaScript. */
+  get formats(): readonly ValueFormat[] {
+    return this.#candidate?.formats ?? [];
   }
 
   /** The type that all values can have that stand for one. */
   get #candidate(): Candidate | undefined {
-    return this.#candidates.find(({ isPossible, values }) => isPossible && values > 0);
+    return this.#candidates.find(({ isPossible, first }) => isPossible && first !== undefined);
   }
 }
 
@@ -139,9 +161,9 @@ export function convert(cell: Cell, type: ColumnType | undefined): Value {
   // Some programs put all fields of CSV in quotes, also those without a value.
   if (text === '') return null;
   if (type === 'boolean') {
-    const folded = text.toLowerCase();
-    if (folded !== 'true' && folded !== 'false') throw new Error(`"${text}" is not a boolean`);
-    return folded === 'true';
+    const value = booleanOf(text);
+    if (value === undefined) throw new Error(`"${text}" is not a boolean`);
+    return value;
   }
   const number = exactNumber(text);
   if (number !== undefined) return number;
@@ -193,14 +215,16 @@ function isColumnType(type: string): type is ColumnType {
   return COLUMN_TYPES.includes(type as ColumnType);
 }
 
-/** Whether a text is a number that is not written as JavaScript does, without the leading zeros and signs of codes. */
-function isNumberForm(text: string): boolean {
-  return /^-?(?:0|[1-9]\d*)?(?:\.\d*)?(?:[eE][+-]?\d+)?$/.test(text) && exactNumber(text) !== undefined;
+/** Returns the number of a text; NaN if no double equals it, undefined if it is no number. */
+function numberOf(text: string): number | undefined {
+  const number = Number(text);
+  if (String(number) === text && Number.isFinite(number)) return number;
+  return exactNumber(text) ?? (decimalOf(text) === undefined ? undefined : Number.NaN);
 }
 
-function isWrittenAsNumber(text: string): boolean {
-  const number = Number(text);
-  return Number.isFinite(number) && String(number) === text;
+function booleanOf(text: string): boolean | undefined {
+  const folded = text.toLowerCase();
+  return folded === 'true' || folded === 'false' ? folded === 'true' : undefined;
 }
 
 /** Returns the text of a cell. A number has its usual form: `7.0` and `7e0` are `7`. */

@@ -1,6 +1,9 @@
 // The import of the page: what reads files here and has no part of Node. The build makes one module of it.
 
+import type { DatabaseSettings, ValueFormats } from '../schema/types/requests.js';
+import type { DatabaseDescription } from '../schema/types/responses.js';
 import { textOf } from './cells.js';
+import { addedFormats, settingsWith } from './column-formats.js';
 import type { ColumnType, TypeHint } from './column-types.js';
 import { type CsvLayout, detectLayout, linesAboveHeader } from './csv/dialect.js';
 import type { CsvHeader } from './csv/header.js';
@@ -114,12 +117,14 @@ export class BrowserFile {
       ...(warning === undefined ? [] : [warning]),
       ...this.#format.header.notes,
       ...groupedHints(this.#inspection.hints).map((group) => {
-        const [{ type, nulls }] = group as [TypeHint];
+        const [{ type, nulls, isInexact }] = group as [TypeHint];
         const remedy =
-          nulls.length === 0
-            ? `choose the type ${type}`
-            : 'the option --null of cosift import reads such texts as no value';
-        return `${reasonOfText(group)}: ${remedy}`;
+          nulls.length > 0
+            ? ': the option --null of cosift import reads such texts as no value'
+            : isInexact
+              ? ''
+              : `: choose the type ${type}`;
+        return reasonOfText(group) + remedy;
       }),
     ];
   }
@@ -149,6 +154,17 @@ export class BrowserFile {
   #inputWith(types: Types): Input {
     const options = { types, ...(this.#idColumn !== undefined && { idColumn: this.#idColumn }) };
     return new Input(SOURCE, options, this.#format, this.#inspection);
+  }
+
+  /** The formats of the columns that a new database has. */
+  formats(types: Types): ValueFormats | undefined {
+    return addedFormats(this.#inputWith(types));
+  }
+
+  /** The settings that add formats to an existing database; undefined if it has those of all columns. */
+  settingsWithFormats(types: Types, existing: DatabaseDescription): DatabaseSettings | undefined {
+    const formats = addedFormats(this.#inputWith(types), existing.formats);
+    return formats && settingsWith(existing, formats);
   }
 
   /**

@@ -17,6 +17,7 @@ import { LiveTypes, RecordMaker, type RecordPlan } from './record-maker.js';
 import { BadRow, isBroken, type OnBadRow, type ReadRow, type Row, type SourceRow } from './rows.js';
 import { SkippedColumns } from './skipped-columns.js';
 import type { Source } from './source.js';
+import type { ValueFormat } from './value-text.js';
 
 export interface InputOptions extends FormatOptions {
   types?: Record<string, ColumnType>;
@@ -117,6 +118,13 @@ export class Input {
   /** Returns the type of a column; undefined when each value has its own. */
   typeOf(name: string): ColumnType | undefined {
     return this.#options.types?.[name] ?? this.inspection?.typeOf(name);
+  }
+
+  /** The format of a column of CSV whose values are no texts; undefined for that of JavaScript. */
+  formatOf(name: string): ValueFormat {
+    const { identity, inspection } = this;
+    const isIdentity = identity !== undefined && isIdentityOnly(name, identity);
+    return isIdentity || this.typeOf(name) === 'text' ? undefined : inspection?.formatsOf(name)[0];
   }
 
   hasDeclaredType(name: string): boolean {

@@ -10,6 +10,7 @@ import {
   UuidValues,
 } from './identity/column.js';
 import { type BrokenRow, isBroken, type ReadRow, type SourceRow } from './rows.js';
+import type { ValueFormat } from './value-text.js';
 
 export const IDENTITY_MEMBERS: readonly string[] = ['id', 'uuid', 'key'];
 
@@ -50,6 +51,12 @@ export class Inspection {
 
   typeOf(name: string): ColumnType | undefined {
     return this.#columns.get(name)?.type;
+  }
+
+  /** The formats in which all values of a column of CSV are written. */
+  formatsOf(name: string): readonly ValueFormat[] {
+    const types = this.#columns.get(name);
+    return types instanceof FieldTypes ? types.formats : [];
   }
 
   /** The columns that are text only because of the form of their values. */

@@ -5,11 +5,14 @@ const TYPE_NAMES = { number: 'numbers', boolean: 'booleans' } as const;
 /** Columns that are named together. */
 const COLUMNS_SHOWN = 10;
 
-/** Groups the columns that are text for the same reason. */
+/** Groups the columns that are text for the same reason. Few columns have a reason each if a value decides it. */
 export function groupedHints(hints: readonly TypeHint[]): TypeHint[][] {
+  const areFew = hints.length <= COLUMNS_SHOWN;
   const groups = new Map<string, TypeHint[]>();
   for (const hint of hints) {
-    const key = JSON.stringify([hint.type, hint.form === undefined, hint.nulls.map(({ text }) => text)]);
+    const { type, form, isInexact, nulls } = hint;
+    const value = areFew ? form : form === undefined;
+    const key = JSON.stringify([type, value, isInexact, nulls.map(({ text }) => text)]);
     groups.set(key, [...(groups.get(key) ?? []), hint]);
   }
   return [...groups.values()];
@@ -22,11 +25,13 @@ export function reasonOfText(group: readonly TypeHint[]): string {
     ...first.nulls.map(({ text, line }) => `"${text}" in line ${line}`),
     ...(first.form === undefined ? [] : [`${first.form.text} in line ${first.form.line}`]),
   ];
+  const beside = first.first === undefined ? '' : ` beside ${first.first.text} in line ${first.first.line}`;
+  const inexact = first.isInexact ? ', which has more digits than a number keeps' : '';
   const names = group.slice(0, COLUMNS_SHOWN).map(({ name }) => name);
   const more = group.length > COLUMNS_SHOWN ? ` and ${group.length - COLUMNS_SHOWN} more` : '';
   const [look, are] = group.length === 1 ? ['looks', 'is'] : ['look', 'are'];
   const of = group.length === 1 ? '' : ` of ${first.name}`;
-  return `${names.join(', ')}${more} ${look} like ${TYPE_NAMES[first.type]}, but ${are} text because of ${values.join(' and ')}${of}`;
+  return `${names.join(', ')}${more} ${look} like ${TYPE_NAMES[first.type]}, but ${are} text because of ${values.join(' and ')}${beside}${of}${inexact}`;
 }
 
 /** Returns whether a text looks like a value, and not like the name of a column. */

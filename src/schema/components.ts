@@ -60,6 +60,7 @@ export const COMPONENTS = {
   Change: changes.change,
   Changes: changes.changes,
   Embed: databases.embed,
+  ValueFormats: databases.valueFormats,
   DatabaseSettings: databases.databaseSettings,
   DatabaseDescription: databases.databaseDescription,
   DatabaseList: databases.databaseList,

@@ -1,5 +1,6 @@
 import { count } from './count.js';
 import { DATABASE_ID } from './ids.js';
+import { LIMITS } from './limits.js';
 
 export const databaseId = {
   type: 'string',
@@ -24,10 +25,29 @@ export const embed = {
   },
 } as const;
 
+export const valueFormat = {
+  type: 'string',
+  pattern: '^(0?\\.0{1,15}|\\.#|python|True|TRUE)$',
+  description: 'The format of a column.',
+} as const;
+
+export const valueFormats = {
+  type: 'object',
+  description:
+    'How an export to CSV writes the values of columns. `0.00` and `.00`: numbers with as many decimals, with or without ' +
+    'a zero before the point. `.#`: numbers as JavaScript writes them, without that zero. `python`: as Python writes a ' +
+    'float, `5.0` and `1e-07`. `True` and `TRUE`: booleans. A column with a value that its format would change is written ' +
+    'as JavaScript writes it. An import of CSV sets the formats of its columns.',
+  maxProperties: LIMITS.database_columns,
+  additionalProperties: valueFormat,
+  examples: [{ price: '0.00' }],
+} as const;
+
 export const databaseSettings = {
   type: 'object',
   description:
-    'The settings of a database. They are set when it is created; only `lexical` can be switched on later.',
+    'The settings of a database. They are set when it is created; only `lexical` can be switched on later, and `formats` ' +
+    'of further columns can be added.',
   additionalProperties: false,
   properties: {
     embed: { $ref: '#/components/schemas/Embed' },
@@ -50,6 +70,7 @@ export const databaseSettings = {
         'Whether searches can take exact words into account. The index of the words takes memory. It can be switched on ' +
         'later, and stays on. Default: false.',
     },
+    formats: { $ref: '#/components/schemas/ValueFormats' },
   },
   examples: [{ embed: { columns: ['title', 'description'] } }, { dimensions: 768 }],
 } as const;
@@ -99,6 +120,10 @@ export const databaseDescription = {
         'With `lexical`: records whose words are indexed so far. A search indexes what it needs, so it finds all of them.',
     },
     embed: { $ref: '#/components/schemas/Embed' },
+    formats: {
+      $ref: '#/components/schemas/ValueFormats',
+      description: 'The formats of columns in CSV, if there are any.',
+    },
     columns: {
       type: 'array',
       description: 'Columns that records have or had.',

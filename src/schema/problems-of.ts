@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import type { Problem } from '../errors.js';
+import { valueFormat } from './databases.js';
 import {
   notMember,
   notOfType,
@@ -26,6 +27,7 @@ export const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
   [EPOCH.source]: 'the epoch of a change feed: 32 hexadecimal digits',
   [shortId.pattern]: '12 of a-z 0-9',
   [creatorId.pattern]: '12 of a-z 0-9, or admin',
+  [valueFormat.pattern]: '0.00 or .00 with 1 to 15 decimals, .#, python, True or TRUE',
   [url.pattern]: 'a URL of http or https without spaces',
 };
 

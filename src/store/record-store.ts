@@ -10,6 +10,7 @@ import type {
   Pagination,
   QueryRequest,
   SearchRequest,
+  ValueFormats,
 } from '../schema/index.js';
 import type { EmbeddedVectors } from './embedded-vectors.js';
 import type { ReembeddingStore } from './reembedding-store.js';
@@ -37,7 +38,7 @@ export interface RecordStore {
 
   /**
    * Creates a database; `created` is false for a database that exists with the same settings. The setting `lexical` of
-   * an existing database is switched on by the same settings with `lexical`.
+   * an existing database is switched on by the same settings with `lexical`, and `formats` of further columns are added.
    *
    * @throws {CosiftError} `database_exists` when it exists with other settings.
    */
@@ -171,6 +172,7 @@ export interface DatabaseInfo {
 export interface StoreSettings extends DatabaseInfo {
   embed?: Embed | undefined;
   lexical?: boolean | undefined;
+  formats?: ValueFormats | undefined;
 }
 
 /** A database as the store describes it. */

@@ -1,43 +1,103 @@
 import { expect, test } from 'vitest';
 import { convert, FieldTypes, parseColumnTypes } from '../../src/readers/column-types.js';
+import { valueText } from '../../src/readers/value-text.js';
 
-const typeOf = (...column: string[]) => {
+const typesOf = (...column: string[]) => {
   const types = new FieldTypes();
   for (const [at, text] of column.entries()) types.observe(text || null, at + 2);
-  return types.type;
+  return types;
 };
 
 test.each([
-  [['1', '2.5', '-3', '0', ''], 'number'],
-  [['0.1', '1e+21', '1e-7', '9007199254740991'], 'number'],
-  [['1.10', '2'], 'text'],
-  [['12345678901234567890', '1'], 'text'],
-  [['01234', '90210'], 'text'],
-  [['007'], 'text'],
-  [['+1'], 'text'],
-  [['-0'], 'text'],
-  [['.5'], 'text'],
-  [['1.'], 'text'],
-  [['1E5'], 'text'],
-  [['0x10'], 'text'],
-  [['1e400'], 'text'],
-  [['NaN'], 'text'],
-  [['Infinity'], 'text'],
-  [[' 1'], 'text'],
-  [['2024-01-31'], 'text'],
-  [['true', 'false', ''], 'boolean'],
-  [['true', 'True'], 'text'],
-  [['true', '1'], 'text'],
-  [['', ''], 'text'],
-])('the column %j is of type %s', (column, type) => {
-  expect(typeOf(...column)).toBe(type);
+  [['1', '2.5', '-3', '0', ''], 'number', undefined],
+  [['0.1', '1e+21', '1e-7', '9007199254740991'], 'number', undefined],
+  [['1.25', '2.75'], 'number', undefined],
+  [['749.10', '5.00', '-0.25', '1000000.00'], 'number', '0.00'],
+  [['1.10', '1.20'], 'number', '0.00'],
+  [['5.0', '1.1', '-0.25', '1e+16', '1e-07', '1.5e-05'], 'number', 'python'],
+  [['5.0', '6.0'], 'number', 'python'],
+  [['.097', '.120', '-.500', '12.000'], 'number', '.000'],
+  [['.097', '.12', '3', '-.5'], 'number', '.#'],
+  [['0.000'], 'number', '0.000'],
+  [['1.10', '1.9'], 'text', undefined],
+  [['1.9', '1.10'], 'text', undefined],
+  [['749.10', '5'], 'text', undefined],
+  [['749.10', '1,234.50'], 'text', undefined],
+  [['0.50', '.50'], 'text', undefined],
+  [['12345678901234567890', '1'], 'text', undefined],
+  [['12345678901234567890.00'], 'text', undefined],
+  [['0.1000000000000000055'], 'text', undefined],
+  [['01234', '90210'], 'text', undefined],
+  [['01.50'], 'text', undefined],
+  [['007'], 'text', undefined],
+  [['+1'], 'text', undefined],
+  [['-0'], 'text', undefined],
+  [['-0.0'], 'text', undefined],
+  [['-0.00'], 'text', undefined],
+  [['1.'], 'text', undefined],
+  [['1E5'], 'text', undefined],
+  [['0x10'], 'text', undefined],
+  [['1e400'], 'text', undefined],
+  [['NaN'], 'text', undefined],
+  [['Infinity'], 'text', undefined],
+  [[' 1'], 'text', undefined],
+  [['2024-01-31'], 'text', undefined],
+  [['true', 'false', ''], 'boolean', undefined],
+  [['True', 'False'], 'boolean', 'True'],
+  [['FALSE', 'TRUE'], 'boolean', 'TRUE'],
+  [['true', 'True'], 'text', undefined],
+  [['true', '1'], 'text', undefined],
+  [['', ''], 'text', undefined],
+])('the column %j is of type %s in the format %s', (column, type, format) => {
+  const types = typesOf(...column);
+  expect(types.type).toBe(type);
+  if (type === 'text') return;
+  expect(types.formats[0]).toBe(format);
+  // Every format that is found writes the values exactly as the file does.
+  for (const text of column.filter(Boolean)) {
+    const value = convert(text, types.type) as number | boolean;
+    for (const found of types.formats) expect(valueText(value, found)).toBe(text);
+  }
 });
 
-test('a number that is found is written exactly as the field was', () => {
-  for (const text of ['1', '-2.5', '1e+21', '5e-324', '9007199254740991']) {
-    expect(typeOf(text)).toBe('number');
-    expect(String(convert(text, 'number'))).toBe(text);
-  }
+test('every double is written as Python prints it', () => {
+  const texts: [number, string][] = [
+    [0, '0.0'],
+    [1e15, '1000000000000000.0'],
+    [9007199254740992, '9007199254740992.0'],
+    [1e16, '1e+16'],
+    [1.2345678901234568e16, '1.2345678901234568e+16'],
+    [0.0001, '0.0001'],
+    [0.00001, '1e-05'],
+    [-1.5e-7, '-1.5e-07'],
+    [5e-324, '5e-324'],
+    [1.7976931348623157e308, '1.7976931348623157e+308'],
+  ];
+  for (const [value, text] of texts) expect(valueText(value, 'python')).toBe(text);
+});
+
+test('a value that a format would change has no text in it', () => {
+  expect(valueText(3.125, '0.00')).toBeUndefined();
+  expect(valueText(-0.001, '0.00')).toBeUndefined();
+  expect(valueText(1e21, '0.00')).toBeUndefined();
+  expect(valueText(3.5, '0.00')).toBe('3.50');
+  expect(valueText(true, '0.00')).toBe('true');
+  expect(valueText('3', '0.00')).toBe('3');
+});
+
+test('the value that makes a column text is named, and the one that it differs from', () => {
+  const [nine, ten] = [
+    { text: '1.9', line: 2 },
+    { text: '1.10', line: 4 },
+  ];
+  expect(typesOf('1.9', '2.5', '1.10', '1.200').hint).toMatchObject({
+    form: ten,
+    first: nine,
+    isInexact: false,
+  });
+  expect(typesOf('007', '008').hint).toMatchObject({ form: { text: '007', line: 2 }, first: undefined });
+  expect(typesOf('1', '12345678901234567890').hint).toMatchObject({ isInexact: true, form: { line: 3 } });
+  expect(typesOf('1', 'x', '1.10').hint).toBeUndefined();
 });
 
 test.each([

@@ -24,6 +24,10 @@ function table(): string[][] {
     'flag',
     'mixed',
     'a;b',
+    'cents',
+    'float',
+    'rate',
+    'open',
     'note',
   ];
   const rows = Array.from({ length: ROWS }, (_, at) => [
@@ -38,6 +42,10 @@ function table(): string[][] {
     at % 11 === 0 ? '' : String(at % 2 === 0),
     at % 3 === 0 ? `t${at}` : String(at),
     at % 4 === 0 ? '1;2' : '',
+    at % 13 === 0 ? '' : (at / 4).toFixed(2),
+    at % 4 === 0 ? `${at}.0` : `${at / 8}`.replace(/^\d+$/, '$&.0'),
+    `.${String(at % 1000).padStart(3, '0')}`,
+    at % 3 === 0 ? 'True' : 'False',
     // Only this column is embedded.
     at === 5 ? 'a tower in Paris' : '',
   ]);
@@ -127,10 +135,22 @@ test('a CSV file is equal in every cell after an import and an export, through e
   for (const [code, id] of given) expect(ids.get(code!)).toBe(id);
   expect(new Set(ids.values()).size).toBe(ROWS);
 
+  const shown = await run('databases', 'show', 'first', '--json', ...data);
+  const { formats, columns } = JSON.parse(shown.stdout);
+  expect(formats).toEqual({ cents: '0.00', float: 'python', rate: '.000', open: 'True' });
+  const typeOf = (name: string) => columns.find((column: { name: string }) => column.name === name).types;
+  for (const name of ['price', 'cents', 'float', 'rate']) expect(typeOf(name), name).toContain('number');
+  for (const name of ['code', 'digits', 'version']) expect(typeOf(name), name).toEqual(['string']);
+
   for (const format of ['csv.gz', 'ndjson', 'ndjson.gz', 'parquet']) {
     const file = join(directory, `out.${format}`);
     await run('export', '--database', 'first', '--output', file, ...data);
     const database = format.replace('.', '-');
+    // The formats of columns are settings, which only CSV shows by its values.
+    if (!format.startsWith('csv')) {
+      await using cosift = await open(join(directory, 'data'));
+      await cosift.createDatabase(database, { embed: { columns: ['note'] }, formats });
+    }
     const target = ['import', file, '--database', database, '--embed', 'note', ...data];
     expect((await run(...target)).stdout, format).toContain(`${ROWS.toLocaleString('en-US')} created`);
     if (format === 'parquet') {

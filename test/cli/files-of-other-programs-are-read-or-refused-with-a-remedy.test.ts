@@ -140,21 +140,27 @@ test('a header that looks like a row is told', async () => {
 });
 
 test('a column that is text only for the form of its values is named with the option', async () => {
-  const prices = await read('name,price,open,zip\nA,2,True,01234\nB,1.10,False,08001\n');
-  expect(prices.report.slice(-2)).toEqual([
-    'price looks like numbers, but is text because of 1.10 in line 3: --types price=number',
-    'open looks like booleans, but is text because of True in line 2: --types open=boolean',
+  const prices = await read('name,price,open,zip\nA,2,True,01234\nB,1.10,false,08001\n');
+  expect(prices.report.slice(-3)).toEqual([
+    'price looks like numbers, but is text because of 1.10 in line 3 beside 2 in line 2: --types price=number',
+    'open looks like booleans, but is text because of false in line 3 beside True in line 2: --types open=boolean',
+    'zip looks like numbers, but is text because of 01234 in line 2: --types zip=number',
   ]);
   const nulls = await read('name,qty,"a b",note\nA,NA,\\N,NA\nB,2,.097,x\n');
   expect(nulls.report.slice(-2)).toEqual([
     'qty looks like numbers, but is text because of "NA" in line 2: --null NA',
-    `a b looks like numbers, but is text because of "\\N" in line 2 and .097 in line 3: --null '\\N' --types 'a b=number'`,
+    `a b looks like numbers, but is text because of "\\N" in line 2: --null '\\N'`,
   ]);
-  const several = await read('a,b,c\n1.0,2.0,x\n');
+  const several = await read('a,b,c\n01,01,x\n');
   expect(several.report.at(-1)).toBe(
-    'a, b look like numbers, but are text because of 1.0 in line 2 of a: --types a=number,b=number',
+    'a, b look like numbers, but are text because of 01 in line 2 of a: --types a=number,b=number',
   );
-  const declared = await read('price\n1.10\n', { types: { price: 'text' } });
+  const names = Array.from({ length: 11 }, (_, at) => `n${at}`);
+  const many = await read(`${names.join()}\n${names.map((_, at) => `0${at}`).join()}\n`);
+  expect(many.report.at(-1)).toContain(
+    'n9 and 1 more look like numbers, but are text because of 00 in line 2 of n0:',
+  );
+  const declared = await read('price\n007\n', { types: { price: 'text' } });
   expect(declared.report.join()).not.toContain('looks like');
 });
 

@@ -42,6 +42,27 @@ export function describeDatabases(open: OpenDatabases): void {
       expect(await databases.catalog.describe(id)).toMatchObject({ dimensions: 3 });
     });
 
+    test('formats of columns are kept, added to, and not changed', async () => {
+      const { catalog } = shared.databases;
+      const { id } = await shared.create({ dimensions: 2, formats: { price: '0.00' } });
+      const create = (settings: object) => catalog.create(id, { dimensions: 2, ...settings });
+      expect((await create({})).database.formats).toEqual({ price: '0.00' });
+      const more = { price: '0.00', ['__proto__']: 'python', open: 'True' };
+      const { created, database } = await create({ formats: more });
+      expect([created, JSON.stringify(database.formats)]).toEqual([false, JSON.stringify(more)]);
+      await expect(create({ formats: { open: 'TRUE' } })).rejects.toMatchObject({ code: 'database_exists' });
+      await expect(create({ dimensions: 3, formats: { rate: '.#' } })).rejects.toMatchObject({
+        code: 'database_exists',
+      });
+      const described = await catalog.describe(id);
+      expect(JSON.stringify(described.formats)).toBe(JSON.stringify(more));
+      expect(JSON.parse(Buffer.from(await catalog.describeJson(id)).toString())).toEqual(described);
+      expect((await catalog.list()).find((other) => other.id === id)).toEqual(described);
+
+      await catalog.drop(id);
+      expect((await catalog.create(id, { dimensions: 2 })).database).not.toHaveProperty('formats');
+    });
+
     test('creations side by side of one id create it once', async () => {
       const id = shared.newId();
       const outcomes = await Promise.all(

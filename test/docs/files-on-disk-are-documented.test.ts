@@ -18,7 +18,7 @@ test('every file of a data directory is on the page, and every file of the page 
   const { directory } = service;
   const paths = () => readdirSync(directory, { recursive: true }) as string[];
 
-  await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });
+  await service.call('PUT', '/v1/databases/fan', { dimensions: 2, formats: { number: '0.00' } });
   for (let first = 0; first < 10_000; first += 1_000) {
     const records = fan(1_000).map((record) => ({ ...record, id: first + record.id }));
     await service.call('POST', '/v1/databases/fan/records', { records });
@@ -51,7 +51,7 @@ test('every temporary file of the page is made by the sources', () => {
     'crates/engine/src/disk/directories.rs',
     'crates/engine/src/store/paths.rs',
     'crates/engine/src/disk/parts_writer.rs',
-    'src/server/files/secret-file.ts',
+    'src/files/secret-file.ts',
     'src/cli/migrate/directory-endpoint.ts',
     'src/store/archive/manifest.ts',
     'src/store/local/temporary-copy.ts',

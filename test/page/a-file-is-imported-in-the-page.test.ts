@@ -111,6 +111,29 @@ test('a dropped file goes to an existing database, and again changes nothing', a
   }
 });
 
+test('prices are numbers, and their database keeps how they are written', async ({ open, service }) => {
+  await service.call('PUT', '/v1/databases/sold', {
+    embed: { columns: ['name'] },
+    formats: { price: '0.00' },
+  });
+  const tab = await open();
+  const text = 'name,price,rate\nHat,749.10,.5\nPen,5.00,.25\n';
+  for (const [target, name] of [
+    ['', 'prices'],
+    ['sold', 'sold'],
+  ] as const) {
+    await choose(tab, 'prices.csv', text);
+    await tab.page.getByLabel('Target database').selectOption(target);
+    await submit(tab);
+    await tab.page.getByRole('heading', { name: `2 records stored in ${name}` }).waitFor();
+    const { body } = await service.call('GET', `/v1/databases/${name}`);
+    expect(body.formats).toEqual({ price: '0.00', rate: '.#' });
+    expect(body.columns).toContainEqual({ name: 'price', types: ['number'], records: 2 });
+    await tab.page.getByRole('button', { name: `Search ${name}` }).click();
+    await tab.status(/^2 records/);
+  }
+});
+
 test('one value of another kind stores no record twice', async ({ open, service }) => {
   await service.call('PUT', '/v1/databases/kinds', {});
   const records = [1, 2].map((id) => ({ id, data: { name: 'a' } }));
@@ -251,7 +274,7 @@ test('the preview says how a file of another program is read, and which columns 
   expect(preview).toContain('CSV, separated by tabs, without quotes · 2 rows');
   expect(preview).toContain('column 1 is called "column1", because it has no name');
   expect(preview).toContain(
-    'price looks like numbers, but is text because of 1.10 in line 2: choose the type number',
+    'price looks like numbers, but is text because of 2 in line 3 beside 1.10 in line 2: choose the type number',
   );
 });
 

@@ -59,9 +59,9 @@ test.each([
 });
 
 test('rooms of one row do not import each other', () => {
-  const files = { 'src/server/http/a.ts': "import '../files/b.js';", 'src/server/files/b.ts': '' };
+  const files = { 'src/server/page/a.ts': "import '../openapi/b.js';", 'src/server/openapi/b.ts': '' };
   expect(check(files).faults).toEqual([
-    'src/server/http/a.ts:1: imports src/server/files/b.ts, but in src/server http is not above files',
+    'src/server/page/a.ts:1: imports src/server/openapi/b.ts, but in src/server page is not above openapi',
   ]);
 });
 

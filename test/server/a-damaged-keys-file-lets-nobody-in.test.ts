@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { resolveConfig } from '../../src/config/index.js';
 import { CosiftError } from '../../src/errors.js';
-import { type FileKind, parseChecked } from '../../src/server/files/checked-file.js';
+import { type FileKind, parseChecked } from '../../src/files/checked-file.js';
 import { ADMIN } from '../../src/server/keys/caller.js';
 import { fileKeys, KEYS_FILE } from '../../src/server/keys/key-file.js';
 import type { KeyStore } from '../../src/server/keys/key-store.js';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
-const SECRET_FILE = fileURLToPath(new URL('../../src/server/files/secret-file.ts', import.meta.url));
+const SECRET_FILE = fileURLToPath(new URL('../../src/files/secret-file.ts', import.meta.url));
 
 /** In a process of few descriptors: writes with 0, 1, 2 … of them left, and reports the result of each. */
 const PROGRAM = `

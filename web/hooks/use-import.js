@@ -37,8 +37,13 @@ export function useImport(key) {
     let progress = noProgress();
     setState({ step: 'storing', progress, ...shared });
     try {
-      if (settings !== undefined) await create({ key, database, settings, signal });
-      else await content.checkKind(types, (id) => recordOf({ key, database, id, signal }));
+      if (settings !== undefined) {
+        const formats = content.formats(types);
+        await create({ key, database, settings: { ...settings, ...(formats && { formats }) }, signal });
+      } else {
+        await content.checkKind(types, (id) => recordOf({ key, database, id, signal }));
+        await addFormats({ key, database, content, types, signal });
+      }
       for await (progress of upload({ key, database, source: content.records(types), signal })) {
         setState({ step: 'storing', progress, ...shared });
       }
@@ -68,6 +73,22 @@ async function recordOf({ key, database, id, signal }) {
   } catch (failure) {
     if (failure.code !== 'record_not_found') throw failure;
     return undefined;
+  }
+}
+
+/** Adds the formats of the columns of a file to a database, which exports to CSV then have. */
+async function addFormats({ key, database, content, types, signal }) {
+  if (content.formats(types) === undefined) return;
+  const path = databasePath(database);
+  try {
+    const existing = await untilAnswered(signal, () => sendJson('GET', path, { key, signal }));
+    const settings = content.settingsWithFormats(types, existing);
+    if (settings === undefined) return;
+    const body = JSON.stringify(settings);
+    await untilAnswered(signal, () => send('PUT', path, { key, body, signal }));
+  } catch (failure) {
+    // A key may be allowed to write records only.
+    if (failure.code !== 'forbidden') throw failure;
   }
 }
 

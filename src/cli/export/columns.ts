@@ -1,3 +1,5 @@
+import { valueText } from '../../readers/value-text.js';
+import type { Data, ValueFormats } from '../../schema/index.js';
 import type { FormatName } from './format.js';
 import type { ExportedRecord } from './records.js';
 
@@ -9,10 +11,16 @@ export type IdentityName = (typeof IDENTITIES)[number];
 /** The columns of the exported records, in the order in which they first appear. */
 export class Columns {
   readonly #types = new Map<string, Set<ColumnType>>();
+  /** The formats of columns in CSV, without those that change a value. */
+  readonly #formats: Map<string, string>;
   #records = 0;
   #hasKeys = false;
   /** Whether a column `key` of the data has the key of every record. */
   #keyIsData = true;
+
+  constructor(formats: ValueFormats = {}) {
+    this.#formats = new Map(Object.entries(formats));
+  }
 
   add({ data, key, names }: ExportedRecord): void {
     this.#records += 1;
@@ -26,7 +34,19 @@ export class Columns {
       }
       const type = typeOf(data[name]);
       if (type !== undefined) types.add(type);
+      if (this.#formats.has(name) && this.#textOf(name, data[name]) === undefined) this.#formats.delete(name);
     }
+  }
+
+  /** The text of a value in CSV; undefined for a missing value. */
+  textOf(name: string, data: Data): string | undefined {
+    const value = Object.hasOwn(data, name) ? data[name] : undefined;
+    // The value may be newer than its format.
+    return value === undefined || value === null ? undefined : (this.#textOf(name, value) ?? String(value));
+  }
+
+  #textOf(name: string, value: Data[string] | undefined): string | undefined {
+    return valueText(value ?? '', this.#formats.get(name));
   }
 
   get records(): number {

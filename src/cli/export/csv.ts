@@ -17,7 +17,7 @@ export async function* csvOf(
       const { data } = record;
       const values = [
         ...identities.map((name) => record[name]),
-        ...names.map((name) => (Object.hasOwn(data, name) ? data[name] : undefined)),
+        ...names.map((name) => columns.textOf(name, data)),
       ];
       text += `${csvRow(values)}\n`;
     }

@@ -1,5 +1,6 @@
 import type { Database } from '../../api/index.js';
-import type { Filter } from '../../schema/index.js';
+import { isCode } from '../../errors.js';
+import type { Filter, ValueFormats } from '../../schema/index.js';
 import { abortOnSignal } from '../abort-on-signal.js';
 import { warn } from '../failure.js';
 import { OutputFile } from '../output-file.js';
@@ -78,7 +79,7 @@ class Export {
       return;
     }
     // CSV and Parquet name all columns and types before the first record.
-    const columns = new Columns();
+    const columns = new Columns(format === 'csv' ? await this.#formats() : undefined);
     for await (const records of recordsOf(this.#lines(false))) {
       for (const record of records) columns.add(record);
       this.#bar.update('read', columns.records, undefined);
@@ -89,6 +90,16 @@ class Export {
     }
     const records = recordsOf(this.#counted(this.#lines(vectors), columns.records));
     yield* format === 'csv' ? csvOf(records, columns) : parquetOf(records, columns, vectors);
+  }
+
+  async #formats(): Promise<ValueFormats | undefined> {
+    try {
+      return (await this.#database.describe({ signal: this.#signal })).formats;
+    } catch (error) {
+      // An API key with a filter may not describe databases.
+      if (!isCode(error, 'forbidden')) throw error;
+      return undefined;
+    }
   }
 
   #lines(vectors: boolean): AsyncIterable<Uint8Array> {

@@ -48,13 +48,16 @@ function hintsOf(input: Input): string[] {
     ({ name }) =>
       input.typeOf(name) === 'text' &&
       !input.hasDeclaredType(name) &&
+      name !== identity?.column &&
       !(identity !== undefined && isIdentityOnly(name, identity)),
   );
   return groupedHints(hints).map((group) => {
     const nulls = (group[0] as TypeHint).nulls.map(({ text }) => `--null ${shellWord(text)}`);
-    const types = group.flatMap(({ name, type, form }) => (form === undefined ? [] : [`${name}=${type}`]));
+    const types = group.flatMap(({ name, type, form, isInexact }) =>
+      form === undefined || isInexact ? [] : [`${name}=${type}`],
+    );
     const options = [...nulls, ...(types.length === 0 ? [] : [`--types ${shellWord(types.join(','))}`])];
-    return `${reasonOfText(group)}: ${options.join(' ')}`;
+    return [reasonOfText(group), ...(options.length === 0 ? [] : [options.join(' ')])].join(': ');
   });
 }
 
@@ -88,11 +91,15 @@ function typesOf(input: Input): string[] {
   if (inspection === undefined) return [];
   const isData = (name: string) => identity === undefined || !isIdentityOnly(name, identity);
   const names = inspection.names.filter(isData);
+  const withFormat = (name: string) => {
+    const format = input.formatOf(name);
+    return format === undefined ? name : `${name} (${format})`;
+  };
   const typed = COLUMN_TYPES.map(
     (type) => [type, names.filter((name) => input.typeOf(name) === type)] as const,
   );
   const parts = typed.flatMap(([type, columns]) =>
-    columns.length > 0 ? [`${type}: ${listed(columns)}`] : [],
+    columns.length > 0 ? [`${type}: ${listed(columns.map(withFormat))}`] : [],
   );
   if (parts.length === 0) return [];
   const others = names.some((name) => input.typeOf(name) === undefined) ? ['all others as in the file'] : [];

@@ -1,9 +1,10 @@
 import type { Database, Databases } from '../../api/index.js';
 import { isCode } from '../../errors.js';
+import { addedFormats, otherFormats, settingsWith } from '../../readers/column-formats.js';
 import { OtherKind } from '../../readers/identity/other-kind.js';
 import type { Input, InputOptions } from '../../readers/input.js';
 import type { Row } from '../../readers/rows.js';
-import type { DatabaseSettings } from '../../schema/index.js';
+import type { DatabaseDescription, DatabaseSettings, ValueFormats } from '../../schema/index.js';
 import { describe, printable } from '../failure.js';
 import { duration, type ProgressBar } from '../progress-bar.js';
 import type { TargetOptions } from '../target.js';
@@ -57,7 +58,7 @@ export async function storeRecords(
   const rows = await startOf(input.records((row, reason) => badRows.add(row, reason)));
   if (rows === undefined) return NOTHING;
   const { database, isNew } = await new Attempts(calls).run(() =>
-    ensureDatabase(databases, options.database, settingsOf(options)),
+    ensureDatabase(databases, options.database, settingsOf(options), input, print),
   );
   const checked = isNew ? rows : withCheckedKind(rows, input, database, calls);
   const searched = await new Attempts(calls).run(() => searchedTextOf(database));
@@ -105,25 +106,52 @@ async function startOf(rows: AsyncGenerator<Row[]>): Promise<AsyncIterable<Row[]
 
 /**
  * Opens a database, and creates it when it is missing. Settings that differ from those of the database are a failure.
- * `isNew` is whether it was missing.
+ * The formats of the columns of the input are added to those of the database. `isNew` is whether it was missing.
  */
 async function ensureDatabase(
   databases: Databases,
   id: string,
   settings: DatabaseSettings,
+  input: Input,
+  print: StoreCalls['print'],
 ): Promise<{ database: Database; isNew: boolean }> {
   const database = databases.database(id);
   const hasSettings = Object.keys(settings).length > 0;
+  let existing: DatabaseDescription | undefined;
   let isNew = false;
   try {
-    await database.describe();
+    existing = await database.describe();
   } catch (error) {
     isNew = isCode(error, 'database_not_found');
     // An API key may be allowed to create databases, and not to describe them.
     if (!isNew && !(hasSettings && isCode(error, 'forbidden'))) throw error;
   }
-  if (!isNew && !hasSettings) return { database, isNew };
-  return { database: await databases.createDatabase(id, settings), isNew };
+  const formats = addedFormats(input, existing?.formats);
+  if (isNew) {
+    const all = { ...settings, ...(formats && { formats }) };
+    return { database: await databases.createDatabase(id, all), isNew };
+  }
+  if (hasSettings) await databases.createDatabase(id, settings);
+  if (existing === undefined) return { database, isNew };
+  if (formats !== undefined) await addFormats(databases, existing, formats);
+  for (const name of otherFormats(input, existing.formats)) {
+    const [here, there] = [input.formatOf(name), existing.formats?.[name]];
+    print(
+      printable(
+        `column "${name}": the file has the format ${here}, and exports of the database have ${there}`,
+      ),
+    );
+  }
+  return { database, isNew };
+}
+
+async function addFormats(databases: Databases, existing: DatabaseDescription, formats: ValueFormats) {
+  try {
+    await databases.createDatabase(existing.id, settingsWith(existing, formats));
+  } catch (error) {
+    // An API key may be allowed to write records only. Exports then write the columns as JavaScript does.
+    if (!isCode(error, 'forbidden')) throw error;
+  }
 }
 
 /** Returns a count of what the database does not search; undefined without a model, and where it is not known. */

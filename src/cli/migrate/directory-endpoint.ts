@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { LocalStore } from '../../databases/index.js';
-import { readIfExists, writeSecret } from '../../server/files/secret-file.js';
+import { readIfExists, writeSecret } from '../../files/secret-file.js';
 import { KeyFile } from '../../server/keys/key-file.js';
 import { hashKey } from '../../server/keys/key-format.js';
 import { readWebhooks, writeWebhooks } from '../../server/webhooks/webhook-file.js';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { untilAborted } from '../../async/until-aborted.js';
 import { CosiftError } from '../../errors.js';
-import { writeFailure } from '../../server/files/secret-file.js';
+import { writeFailure } from '../../files/secret-file.js';
 import {
   type ArchivedFile,
   MANIFEST,

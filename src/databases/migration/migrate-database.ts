@@ -26,8 +26,8 @@ export interface MigrationTarget {
 
 /** The settings with which a database is created again. */
 export async function settingsOf(store: RecordSource, database: string): Promise<StoreSettings> {
-  const { embed, model, fingerprint, dimensions, lexical } = await store.describeDatabase(database);
-  return { embed, model, fingerprint, dimensions, lexical };
+  const { embed, model, fingerprint, dimensions, lexical, formats } = await store.describeDatabase(database);
+  return { embed, model, fingerprint, dimensions, lexical, formats };
 }
 
 /**

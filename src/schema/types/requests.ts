@@ -348,8 +348,20 @@ export interface Embed<T = Data> {
 }
 
 /**
+ * How an export to CSV writes the values of columns. `0.00` and `.00`: numbers with as many
+ * decimals, with or without a zero before the point. `.#`: numbers as JavaScript writes them,
+ * without that zero. `python`: as Python writes a float, `5.0` and `1e-07`. `True` and `TRUE`:
+ * booleans. A column with a value that its format would change is written as JavaScript writes it.
+ * An import of CSV sets the formats of its columns.
+ */
+export interface ValueFormats {
+  /** The format of a column. */
+  [name: string]: string;
+}
+
+/**
  * The settings of a database. They are set when it is created; only `lexical` can be switched on
- * later.
+ * later, and `formats` of further columns can be added.
  */
 export interface DatabaseSettings<T = Data> {
   /** Which text of a record is embedded. Default: every string column, as `column: value` lines. */
@@ -369,6 +381,14 @@ export interface DatabaseSettings<T = Data> {
    * be switched on later, and stays on. Default: false.
    */
   lexical?: boolean | undefined;
+  /**
+   * How an export to CSV writes the values of columns. `0.00` and `.00`: numbers with as many
+   * decimals, with or without a zero before the point. `.#`: numbers as JavaScript writes them,
+   * without that zero. `python`: as Python writes a float, `5.0` and `1e-07`. `True` and `TRUE`:
+   * booleans. A column with a value that its format would change is written as JavaScript writes it.
+   * An import of CSV sets the formats of its columns.
+   */
+  formats?: ValueFormats | undefined;
 }
 
 /** The model with which to embed all records again. */

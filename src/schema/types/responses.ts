@@ -4,7 +4,7 @@ import type { ErrorCode, Problem, ProblemCode } from '../../errors.js';
 import type { Data } from '../columns.js';
 import type { Action } from '../keys.js';
 import type { FilterGroup } from './filter.js';
-import type { Embed } from './requests.js';
+import type { Embed, ValueFormats } from './requests.js';
 
 /** The times of a record, in UTC. */
 export interface Timestamps {
@@ -341,6 +341,8 @@ export interface DatabaseDescription {
   lexical_records?: number;
   /** Which text of a record is embedded. Default: every string column, as `column: value` lines. */
   embed: Embed;
+  /** The formats of columns in CSV, if there are any. */
+  formats?: ValueFormats;
   /** Columns that records have or had. */
   columns: ColumnDescription[];
   /** Bytes of memory in all and by purpose, and bytes of files. */

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { access, constants, readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
+import { FORMATS_FILE } from '../../databases/index.js';
+import { parseChecked } from '../../files/checked-file.js';
+import { readIfExists } from '../../files/secret-file.js';
 import type { DoctorCheck } from '../../schema/index.js';
 import { DATABASE_ID } from '../../schema/index.js';
 import { RESTORE_DIRECTORY } from '../../store/archive/index.js';
-import { parseChecked } from '../files/checked-file.js';
-import { readIfExists } from '../files/secret-file.js';
 import { readKeys } from '../keys/key-file.js';
 import { keyIdOf } from '../keys/key-format.js';
 import { WEBHOOKS_FILE } from '../webhooks/webhook-file.js';
@@ -20,12 +21,13 @@ const KNOWN = new Set([
   'keys.json',
   'keys.json.locked',
   'webhooks.json',
+  'formats.json',
   'migration.json',
   'databases',
   'models',
   RESTORE_DIRECTORY,
 ]);
-const TEMPORARY = /^(admin\.key|keys\.json|webhooks\.json)\.\d+\.tmp$/;
+const TEMPORARY = /^(admin\.key|keys\.json|webhooks\.json|formats\.json)\.\d+\.tmp$/;
 
 /** Directories of `databases` that the next start finishes or removes. */
 const UNFINISHED = /^\.(new|dropped|next|ready)-/;
@@ -45,6 +47,11 @@ export async function* checkFiles(directory: string): AsyncGenerator<DoctorCheck
     const webhooks = text === undefined ? [] : parseChecked('webhooks.json', text, WEBHOOKS_FILE);
     await checkSecret(directory, 'webhooks.json');
     return `${webhooks.length} webhooks`;
+  });
+  yield await check('formats', 'formats.json', async () => {
+    const text = await readIfExists(file('formats.json'));
+    const databases = text === undefined ? [] : parseChecked('formats.json', text, FORMATS_FILE);
+    return `formats of columns of ${databases.length} databases`;
   });
   yield await check('admin_key', 'admin.key', async () => {
     const text = await readIfExists(file('admin.key'));

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { CosiftError } from '../../errors.js';
-import { readIfExists, removeTemporaries, writeSecret } from '../files/secret-file.js';
+import { readIfExists, removeTemporaries, writeSecret } from '../../files/secret-file.js';
 import { generateKey, keyIdOf } from './key-format.js';
 
 export interface AdminKey {

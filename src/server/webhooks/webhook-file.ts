@@ -1,6 +1,6 @@
+import { type FileKind, parseChecked, writeChecked } from '../../files/checked-file.js';
+import { readIfExists, removeTemporaries } from '../../files/secret-file.js';
 import { checkSchema, DATABASE_ID, EPOCH } from '../../schema/index.js';
-import { type FileKind, parseChecked, writeChecked } from '../files/checked-file.js';
-import { readIfExists, removeTemporaries } from '../files/secret-file.js';
 import type { StoredWebhook } from './stored-webhook.js';
 
 /** The content of `webhooks.json`. */

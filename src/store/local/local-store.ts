@@ -28,6 +28,7 @@ import type { DatabaseProgress, StoreEvents, StoreStats } from '../store-state.j
 import { type NativeEngine, type NativePage, native, type Prepared, type StopFlag } from './binding.js';
 import { engineLimits } from './engine-limits.js';
 import { runExamination } from './examination.js';
+import { FormatsFile } from './formats-file.js';
 import { makeBackup } from './local-backup.js';
 import { LocalReembedder } from './local-reembedder.js';
 import { refuseUnfinishedRestore } from './refuse-unfinished-restore.js';
@@ -51,12 +52,14 @@ export interface LocalOptions {
 export class LocalStore implements RecordStore {
   readonly #native: NativeEngine;
   readonly #directory: string;
+  readonly #formats: FormatsFile;
   readonly reembedder: LocalReembedder;
   #isBackingUp = false;
 
   private constructor(engine: NativeEngine, directory: string) {
     this.#native = engine;
     this.#directory = directory;
+    this.#formats = new FormatsFile(directory);
     this.reembedder = new LocalReembedder(engine);
   }
 
@@ -83,18 +86,24 @@ export class LocalStore implements RecordStore {
   callsOf(): undefined {}
 
   async load(): Promise<void> {
+    await this.#formats.load();
     unwrap(await this.#native.load());
   }
 
   async createDatabase(
     id: string,
-    settings: StoreSettings,
+    { formats, ...settings }: StoreSettings,
   ): Promise<{ created: boolean; database: StoredDatabase }> {
-    return parseJson(unwrap(await this.#native.createDatabase(id, JSON.stringify(settings))));
+    type Created = { created: boolean; database: StoredDatabase };
+    const json = unwrap(await this.#native.createDatabase(id, JSON.stringify(settings)));
+    const { created, database } = parseJson<Created>(json);
+    await this.#formats[created ? 'create' : 'add'](id, formats);
+    return { created, database: this.#withFormats(database) };
   }
 
   async listDatabases(): Promise<StoredDatabase[]> {
-    return parseJson(unwrap(await this.#native.listDatabases()));
+    const databases = parseJson<StoredDatabase[]>(unwrap(await this.#native.listDatabases()));
+    return databases.map((database) => this.#withFormats(database));
   }
 
   async describeDatabase(id: string): Promise<StoredDatabase> {
@@ -102,7 +111,16 @@ export class LocalStore implements RecordStore {
   }
 
   async databaseJson(id: string): Promise<Uint8Array> {
-    return unwrap(await this.#native.describeDatabase(id));
+    const json = unwrap(await this.#native.describeDatabase(id));
+    const formats = this.#formats.of(id);
+    if (formats === undefined) return json;
+    // The description is not parsed, because one of many columns takes long.
+    return Buffer.concat([Buffer.from(`{"formats":${JSON.stringify(formats)},`), json.subarray(1)]);
+  }
+
+  #withFormats(database: StoredDatabase): StoredDatabase {
+    const formats = this.#formats.of(database.id);
+    return formats === undefined ? database : { ...database, formats };
   }
 
   async databaseInfo(id: string): Promise<DatabaseInfo> {
@@ -111,6 +129,7 @@ export class LocalStore implements RecordStore {
 
   async dropDatabase(id: string): Promise<void> {
     unwrap(await this.#native.dropDatabase(id));
+    await this.#formats.remove(id);
   }
 
   async prepareBatch(
@@ -222,7 +241,13 @@ export class LocalStore implements RecordStore {
       this.#isBackingUp = false;
     };
     try {
-      return await makeBackup(this.#native, this.#directory, database, signal, end);
+      return await makeBackup(
+        this.#native,
+        this.#directory,
+        { database, formats: this.#formats },
+        signal,
+        end,
+      );
     } catch (error) {
       end();
       throw error;

@@ -5,6 +5,7 @@ import { type NativeRules, native } from '../local/binding.js';
 import { engineLimits } from '../local/engine-limits.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoredDatabase, StoreSettings } from '../record-store.js';
+import { withFormats } from '../value-formats.js';
 import { lockThroughMoves } from './distribution.js';
 import type { Group } from './groups.js';
 import type { Servers } from './servers.js';
@@ -199,8 +200,11 @@ export class Catalog {
     const existing = await this.lock(sql, id);
     const { lexical } = settingsOf(existing);
     // The words of records can be switched on later. They are not switched off by settings that leave them out.
-    const wanted = settingsText({ ...given, lexical: lexical || given.lexical });
-    if (wanted !== settingsText({ ...settingsOf(existing), lexical: lexical || given.lexical })) {
+    // So can the formats of further columns.
+    const formats = withFormats(settingsOf(existing).formats, given.formats);
+    const changed = { lexical: lexical || given.lexical, formats };
+    const wanted = settingsText({ ...given, ...changed });
+    if (formats === undefined || wanted !== settingsText({ ...settingsOf(existing), ...changed })) {
       throw databaseExists(existing);
     }
     if (wanted !== existing.settings) {
@@ -231,13 +235,14 @@ export class Catalog {
       WHERE database = $1::bigint AND strings + numbers + booleans + nulls > 0 ORDER BY version, place`,
       [entry.number],
     );
-    const { embed, model, fingerprint, dimensions, lexical } = settingsOf(entry);
+    const { embed, model, fingerprint, dimensions, lexical, formats } = settingsOf(entry);
     const { passages, without_text } = await vectorCounts(sql, entry);
     const disk_bytes = (await this.diskBytes(sql, [entry])).get(entry.number) ?? 0;
     return {
       dimensions,
       embed: embed ?? {},
       fingerprint,
+      ...(formats && { formats }),
       id: entry.id,
       lexical: lexical ?? false,
       // Searches read the words of the records themselves.
@@ -364,8 +369,10 @@ export function settingsText({
   dimensions,
   embed,
   lexical = false,
+  formats = {},
 }: StoreSettings): string {
-  return JSON.stringify({ model, fingerprint, dimensions, embed: embed ?? {}, lexical });
+  const others = Object.keys(formats).length === 0 ? {} : { formats };
+  return JSON.stringify({ model, fingerprint, dimensions, embed: embed ?? {}, lexical, ...others });
 }
 
 export function databaseNotFound(id: string): CosiftError {
@@ -374,8 +381,8 @@ export function databaseNotFound(id: string): CosiftError {
 
 /** The settings are in the order of the embedded engine. */
 function databaseExists(entry: CatalogEntry): CosiftError {
-  const { dimensions, embed = {}, fingerprint, lexical = false, model } = settingsOf(entry);
-  const existing = JSON.stringify({ dimensions, embed, fingerprint, lexical, model });
+  const { dimensions, embed = {}, fingerprint, lexical = false, model, formats } = settingsOf(entry);
+  const existing = JSON.stringify({ dimensions, embed, fingerprint, lexical, model, formats });
   return new CosiftError(
     'database_exists',
     `database ${JSON.stringify(entry.id)} exists with other settings: ${existing}`,

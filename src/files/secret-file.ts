@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { CosiftError } from '../../errors.js';
+import { CosiftError } from '../errors.js';
 
 /** The text of `file`; undefined if the file does not exist. */
 export async function readIfExists(file: string): Promise<string | undefined> {

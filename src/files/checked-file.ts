@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { CosiftError } from '../../errors.js';
+import { CosiftError } from '../errors.js';
 import { writeSecret } from './secret-file.js';
 
 /** A kind of file in the data directory that holds a list. */
@@ -30,9 +30,14 @@ export function parseChecked<Item>(file: string, text: string, kind: FileKind<It
 }
 
 /** Durably replaces the content of `file` by these items and their checksum. */
-export function writeChecked<Item>(file: string, items: readonly Item[], { member }: FileKind<Item>) {
+export function writeChecked<Item>(file: string, items: readonly Item[], kind: FileKind<Item>) {
+  return writeSecret(file, checkedText(items, kind));
+}
+
+/** The text of a file with these items and their checksum. */
+export function checkedText<Item>(items: readonly Item[], { member }: FileKind<Item>): string {
   const content = { version: VERSION, checksum: checksumOf(items), [member]: items };
-  return writeSecret(file, `${JSON.stringify(content, null, 2)}\n`);
+  return `${JSON.stringify(content, null, 2)}\n`;
 }
 
 function parse<Item>(text: string, { member, check }: FileKind<Item>): Item[] {
