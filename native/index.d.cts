@@ -65,7 +65,7 @@ export declare class NativeEngine {
    * model that made them. `splits` tells which texts have several vectors.
    */
   commit(id: string, prepared: Prepared, vectors: Float32Array, splits: Uint32Array, fingerprint?: string | undefined | null): NativeCommitted | NativeFailure | Promise<NativeCommitted | NativeFailure>
-  /** One record; `request` holds `form` and `forced_filter`. */
+  /** One record; `request` holds `form`, `vectors` and `forced_filter`. */
   record(id: string, record: string, request: string): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** Deletes records and tells how many there were; none once it is stopped. */
   deleteRecords(id: string, request: string, stop: StopFlag): number | NativeFailure | Promise<number | NativeFailure>
@@ -162,8 +162,8 @@ export declare class NativeRules {
   textsOf(stored: Array<NativeRow>): Promise<NativeTexts | NativeFailure>
   /** Reads an identity in a path: `{"id"}` or `{"uuid"}`, JSON. */
   recordReference(record: string): string | NativeFailure
-  /** One record; `request` holds `form` and `forced_filter`. */
-  record(stored: NativeRow | undefined | null, record: string, request: string): Buffer | NativeFailure
+  /** One record; `request` holds `form`, `vectors` and `forced_filter`. */
+  record(stored: NativeRow | undefined | null, record: string, request: string): Promise<Buffer | NativeFailure>
   /** Whether rows pass `filter` and `forced_filter` of a request. */
   passes(stored: Array<NativeRow>, request: string): Array<boolean> | NativeFailure
   /** Reads a deletion: `{"ids","start","end"}`, JSON. */

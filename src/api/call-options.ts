@@ -1,6 +1,6 @@
 import { unlessAborted } from '../async/until-aborted.js';
 import { checkOptions } from '../schema/options.js';
-import type { BackupOptions, CallOptions } from './options.js';
+import type { BackupOptions, CallOptions, GetOptions } from './options.js';
 
 /** Returns the options of a call as they are now. Throws the reason of a signal that is aborted. */
 export function callOptions(options: CallOptions = {}): CallOptions {
@@ -8,6 +8,14 @@ export function callOptions(options: CallOptions = {}): CallOptions {
   const { signal } = options;
   signal?.throwIfAborted();
   return { signal };
+}
+
+/** Returns the options of a read as they are now. Throws the reason of a signal that is aborted. */
+export function getOptions(options: GetOptions = {}): CallOptions & { vectors: boolean } {
+  checkOptions('get', options);
+  const { vectors = false, signal } = options;
+  signal?.throwIfAborted();
+  return { vectors, signal };
 }
 
 /** Returns the options of a backup as they are now. Throws the reason of a signal that is aborted. */

@@ -36,7 +36,7 @@ export interface DatabasePort {
     request: CheckedRequest<PageRequests[Kind]>,
     options: CallOptions,
   ): Promise<unknown>;
-  record(id: number | string, options: CallOptions): Promise<unknown>;
+  record(id: number | string, vectors: boolean, options: CallOptions): Promise<unknown>;
   patch(id: number | string, patch: CheckedRequest<object>, options: CallOptions): Promise<unknown>;
   delete(request: CheckedRequest<object>, options: CallOptions): Promise<{ deleted: number }>;
   changes(request: ChangesRequest, options: CallOptions): Promise<Changes>;

@@ -16,7 +16,7 @@ import type {
   Reembedding,
   StoredRecord,
 } from '../schema/public-types.js';
-import { callOptions } from './call-options.js';
+import { callOptions, getOptions } from './call-options.js';
 import type { CheckedRequest } from './checked-copy.js';
 import type { DatabasePort, PageRequests } from './database-port.js';
 import { follow } from './follow.js';
@@ -28,6 +28,7 @@ import type {
   DeleteOptions,
   ExportOptions,
   FollowRequest,
+  GetOptions,
   MapOptions,
   Query,
   QueryOptions,
@@ -223,11 +224,11 @@ export class Database<T extends Columns<T> = Data> {
   }
 
   /** Returns a record by its integer id, its UUID, or `key:` and its key; undefined when there is none. */
-  async get(id: number | string, options?: CallOptions): Promise<StoredRecord<T> | undefined> {
+  async get(id: number | string, options?: GetOptions): Promise<StoredRecord<T> | undefined> {
     checkOptions('record', { id });
-    const checked = callOptions(options);
+    const { vectors, signal } = getOptions(options);
     try {
-      return (await portOf(this).record(id, checked)) as StoredRecord<T>;
+      return (await portOf(this).record(id, vectors, { signal })) as StoredRecord<T>;
     } catch (error) {
       if (isCode(error, 'record_not_found')) return undefined;
       throw error;

@@ -73,6 +73,7 @@ export type {
   DeleteOptions,
   ExportOptions,
   FollowRequest,
+  GetOptions,
   MapOptions,
   PageOptions,
   Query,

@@ -54,6 +54,11 @@ export interface PageOptions<T> extends SelectOptions<T> {
   explain?: boolean | undefined;
   /** The columns that results show in their `data`, up to 100; an empty list for none. Default: all. */
   columns?: readonly ColumnName<T>[] | undefined;
+  /**
+   * Whether results have their stored vectors, in the members of an export: `vector`, or `passages`, and
+   * `embedded_by`. A key needs `records.read`. Default: false.
+   */
+  vectors?: boolean | undefined;
 }
 
 /** Which scores a search returns. */
@@ -121,6 +126,15 @@ export interface UpsertOptions extends CallOptions {
 export interface UpsertLinesOptions extends CallOptions {
   /** Called with each event of the type `progress`, before it is yielded: after each commit. */
   onProgress?: ((progress: LineProgress) => void) | undefined;
+}
+
+/** Options of `get`. */
+export interface GetOptions extends CallOptions {
+  /**
+   * Whether the record has its stored vectors, in the members of an export: `vector`, or `passages`, and `embedded_by`.
+   * Default: false.
+   */
+  vectors?: boolean | undefined;
 }
 
 /** Options of `exportLines`. */

@@ -10,6 +10,7 @@ import { checkDatabase, type TargetOptions, targetCommand } from './target.js';
 
 interface GetOptions extends TargetOptions {
   json?: true;
+  vectors?: true;
 }
 
 export function getCommand(): Command {
@@ -18,6 +19,7 @@ export function getCommand(): Command {
     .argument('<database>', 'the database', checkDatabase)
     .argument('<id>', 'integer id, UUID, or key: and the key of the record', parseRecordId)
     .option('--json', 'print the record as JSON')
+    .option('--vectors', 'show the stored vectors, too')
     .addHelpText(
       'after',
       examples(
@@ -31,7 +33,9 @@ export function getCommand(): Command {
 
 async function get(database: string, id: string, options: GetOptions): Promise<void> {
   await using reader = await openReader(options);
-  const record = await withDatabase(reader.databases, database, () => reader.record(database, id));
+  const record = await withDatabase(reader.databases, database, () =>
+    reader.record(database, id, options.vectors === true),
+  );
   if (record === undefined) throw new Error(`there is no record ${id} in "${database}"`);
   await writeLines(
     options.json ? [writeOrdered(record, '  ')] : [table(['member', 'value'], rowsOf(record), outputWidth())],

@@ -84,8 +84,9 @@ export class HttpPort implements DatabasePort {
     return this.#transport.json('POST', `${this.#path}/${kind}`, SHAPES[kind], request, options);
   }
 
-  record(id: number | string, options: CallOptions): Promise<unknown> {
-    return this.#transport.json('GET', this.#recordPath(id), SHAPES.record, undefined, options);
+  record(id: number | string, vectors: boolean, options: CallOptions): Promise<unknown> {
+    const path = `${this.#recordPath(id)}${vectors ? '?vectors=true' : ''}`;
+    return this.#transport.json('GET', path, SHAPES.record, undefined, options);
   }
 
   patch(id: number | string, { request }: CheckedRequest<object>, options: CallOptions): Promise<unknown> {

@@ -9,7 +9,7 @@ import {
   type QueryRequest,
   type SearchRequest,
 } from '../schema/index.js';
-import type { MapOption, RecordForm, StoreSearchRequest } from '../store/record-store.js';
+import type { MapOption, RecordForm, RecordRequest, StoreSearchRequest } from '../store/record-store.js';
 import { StaleError } from '../store/store-errors.js';
 import type { Dependencies } from './dependencies.js';
 import type { Scope, ScopedOptions } from './scope.js';
@@ -19,6 +19,8 @@ export interface PageOptions extends ScopedOptions, Pick<Stoppable, 'isStopped'>
   /** Called right before the call to the store. An error that `check` throws ends the call. */
   check?: () => void;
 }
+
+export type RecordOptions = Pick<RecordRequest, 'form' | 'vectors'>;
 
 export interface PageReply {
   /** The response body: one page as JSON. */
@@ -39,9 +41,9 @@ export class RecordReader {
   }
 
   /** Returns the JSON of one record; `recordId` is an integer, a UUID or `key:` and a key. */
-  async record(id: string, recordId: string, form: RecordForm, scope: Scope): Promise<Uint8Array> {
+  async record(id: string, recordId: string, options: RecordOptions, scope: Scope): Promise<Uint8Array> {
     const { store, turns, calls } = this.#dependencies;
-    const request = { form, forced_filter: scope.forcedFilter };
+    const request = { ...options, forced_filter: scope.forcedFilter };
     return await calls.run(() => turns.run(id, scope.caller, () => store.record(id, recordId, request)));
   }
 

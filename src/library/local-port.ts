@@ -76,10 +76,9 @@ export class LocalPort implements DatabasePort {
     return parseJson((await asked[kind]()).body);
   }
 
-  async record(id: number | string, { signal }: CallOptions): Promise<unknown> {
-    return parseJson(
-      await unlessAborted(this.#databases.reader.record(this.#id, String(id), 'both', {}), signal),
-    );
+  async record(id: number | string, vectors: boolean, { signal }: CallOptions): Promise<unknown> {
+    const record = this.#databases.reader.record(this.#id, String(id), { form: 'both', vectors }, {});
+    return parseJson(await unlessAborted(record, signal));
   }
 
   async patch(id: number | string, patch: CheckedRequest<object>, options: CallOptions): Promise<unknown> {

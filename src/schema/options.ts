@@ -38,6 +38,7 @@ const page = {
   facets: partOfRequest,
   explain: flag,
   columns: partOfRequest,
+  vectors: flag,
 };
 
 /**
@@ -50,6 +51,7 @@ export const OPTIONS = {
   database: { id: databaseId },
   record: { id: recordId },
   call: { signal },
+  get: { vectors: flag, signal },
   upsert: { signal, onProgress: callback },
   export: { filter: partOfRequest, vectors: flag, signal },
   search: { ...page, ...score, passages: flag },

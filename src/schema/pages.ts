@@ -57,6 +57,22 @@ export function recordSchema<Identity extends object>(identity: Identity, timest
       relevance_score: score,
       data: { $ref: '#/components/schemas/Data' },
       timestamps: { $ref: `#/components/schemas/${timestamps}` },
+      vector: {
+        type: 'array',
+        items: { type: 'number' },
+        description: 'With `vectors`: the stored vector, of a record with one.',
+      },
+      passages: {
+        type: 'array',
+        items: { $ref: '#/components/schemas/EmbeddedPassage' },
+        description:
+          'With `vectors`, in place of `vector`: the passages of a record whose text is longer than the window of the model.',
+      },
+      embedded_by: {
+        type: 'string',
+        description:
+          'With `vectors`: fingerprint of the model that made `vector` or `passages`. Absent in a database without a model.',
+      },
       passage: { $ref: '#/components/schemas/Passage' },
       explain: {
         type: 'object',

@@ -78,6 +78,12 @@ const extras = {
     items: { $ref: '#/components/schemas/Facet' },
     description: 'Also count the matches, on all pages, by value or interval.',
   },
+  vectors: {
+    type: 'boolean',
+    description:
+      'Also show the stored vectors of each record, in the members of an export. A key needs `records.read`. ' +
+      'Default: false.',
+  },
   explain: {
     type: 'boolean',
     description: 'Also explain how the page was found, and which rules each record passed. Default: false.',

@@ -224,6 +224,8 @@ interface Visibility {
 
 export interface RecordRequest extends Visibility {
   form: RecordForm;
+  /** Whether to show the vectors of the record. Default: false. */
+  vectors?: boolean | undefined;
 }
 
 export type StoreDeleteRequest = DeleteRequest & Visibility;
@@ -245,7 +247,7 @@ export interface StoreSearchRequest
   threshold: number;
   /** The weight of the words of a text in the score, 0 to 1. Absent: the score is the similarity of the vectors. */
   lexical?: { weight: number; text: string } | undefined;
-  /** The fingerprint of the model that made the query vector; null for a vector of the caller. */
+  /** The fingerprint of the model that made the query vector; null for a vector of the caller, which always fits. */
   embedded_by: string | null;
 }
 

@@ -118,6 +118,16 @@ describe.each(['library', 'client'])('%s', (side) => {
     });
   });
 
+  test('results have their vectors if the call asks for them', async () => {
+    const { results } = await database().search('tower', { columns: [], vectors: true, threshold: 0 });
+    const vectors = results.map(({ vector, embedded_by }) => [vector?.length, typeof embedded_by]);
+    expect(vectors).toEqual(Array(4).fill([384, 'string']));
+    const one = await database().get(1, { vectors: true });
+    expect(one?.vector).toEqual(results.find(({ id }) => id === 1)?.vector);
+    expect(await database().get(1)).not.toHaveProperty('vector');
+    await expect(database().get(1, { vectors: 1 as never })).rejects.toThrow('vectors: ');
+  });
+
   test('each helper makes the rule of its operator', async () => {
     expect(await idsOf({ filter: equals('country', 'France') })).toEqual([1]);
     expect(await idsOf({ filter: notEquals('country', 'France') })).toEqual([2, 3, 4]);

@@ -27,6 +27,7 @@ import { describeTexts } from './texts.js';
 import { describeTimes } from './times.js';
 import { describeUpserts } from './upserts.js';
 import { describeVariants } from './variants.js';
+import { describeVectors } from './vectors.js';
 
 /** The contract that a service keeps over any store. */
 export function describeContract(store: string, open: OpenDatabases): void {
@@ -35,6 +36,7 @@ export function describeContract(store: string, open: OpenDatabases): void {
     describeFilters(open);
     describePages(open);
     describeColumns(open);
+    describeVectors(open);
     describeTimes(open);
     describeCounts(open);
     describeExplain(open);

@@ -91,7 +91,9 @@ export function describePatches(open: OpenDatabases): void {
         '"unicode":"\\u0000 \\ud83d\\ude00 nai\\u0308ve \\"\\\\/","a/b~c":"x","__proto__":"y","ключ":"z"';
       await database.upsert(`{"records":[{"id":1,"data":{"n":1,${others}},"vector":[1,0]}]}`);
       const text = async () =>
-        Buffer.from(await database.databases.reader.record(database.id, '1', 'integer', {})).toString();
+        Buffer.from(
+          await database.databases.reader.record(database.id, '1', { form: 'integer' }, {}),
+        ).toString();
       const dataOf = (record: string) => /"data":(\{.*\}),"timestamps"/.exec(record)?.[1];
       const before = dataOf(await text());
       expect(before).toContain('"n":1,');

@@ -238,7 +238,7 @@ export function describeRefusedRequests(open: OpenDatabases): void {
       const { databases } = shared;
       await refused(databases.catalog.describe('none'), 'database_not_found');
       await refused(databases.catalog.drop('none'), 'database_not_found');
-      await refused(databases.reader.record('none', '1', 'integer', {}), 'database_not_found');
+      await refused(databases.reader.record('none', '1', { form: 'integer' }, {}), 'database_not_found');
     });
   });
 }

@@ -9,6 +9,7 @@ import {
   checkSchema,
   type Data,
   type DatabaseDescription,
+  type EmbeddedPassage,
   type FacetCounts,
   type FilterGroup,
   type LineEvent,
@@ -27,6 +28,9 @@ export interface Result {
   data: Data;
   timestamps: Record<string, string>;
   explain?: Record<string, unknown>;
+  vector?: number[];
+  passages?: EmbeddedPassage[];
+  embedded_by?: string;
 }
 
 export interface Page {
@@ -165,8 +169,10 @@ export class TestDatabase {
     recordId: string | number,
     form: RecordForm = 'integer',
     forcedFilter?: FilterGroup,
+    vectors?: boolean,
   ): Promise<Result> {
-    const body = await this.databases.reader.record(this.id, String(recordId), form, scopeOf(forcedFilter));
+    const scope = scopeOf(forcedFilter);
+    const body = await this.databases.reader.record(this.id, String(recordId), { form, vectors }, scope);
     const record = parse<Result>(body);
     checkServiceSchema(FORMS[form].record, record);
     return record;

@@ -77,6 +77,29 @@ test('a key is issued, works, is listed without its secret, and is revoked at on
   expect((await service.call('DELETE', `/v1/keys/${key_id}`)).body.code).toBe('key_not_found');
 });
 
+test('a key that searches only sees no vectors', async () => {
+  const asked = async (headers: Record<string, string>, request: object) => {
+    const statuses: unknown[] = [];
+    for (const path of ['/records/search', '/search', '/records/query', '/query']) {
+      const body = { ...(path.endsWith('search') && { search: { vector: [1, 0] } }), ...request };
+      const answer = await service.call('POST', `/v1/databases/one${path}`, body, headers);
+      statuses.push(answer.status === 200 ? 'vector' in answer.body.results[0] : answer.body.code);
+    }
+    return [...new Set(statuses)];
+  };
+  const searcher = await holder({});
+  expect(await asked(searcher, { vectors: true })).toEqual(['forbidden']);
+  expect(await asked(searcher, { vectors: false })).toEqual([false]);
+  const both = await holder({ actions: ['search', 'records.read'] });
+  expect(await asked(both, { vectors: true })).toEqual([true]);
+  const read = async (query: string, headers: Record<string, string>) =>
+    await service.call('GET', `/v1/databases/one/records/1${query}`, undefined, headers);
+  expect((await read('?vectors=true', searcher)).body.code).toBe('forbidden');
+  expect((await read('?vectors=true', both)).body.vector).toEqual([1, 0]);
+  expect((await read('', both)).body).not.toHaveProperty('vector');
+  expect((await read('?vectors=1', both)).status).toBe(400);
+});
+
 test('a key does what its actions say, and nothing else', async () => {
   const reader = await holder({ actions: ['records.read'] });
   expect((await search('one', reader)).body.code).toBe('forbidden');

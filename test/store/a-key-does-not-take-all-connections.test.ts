@@ -42,7 +42,8 @@ test.skipIf(NO_SERVER !== undefined)(
       );
       await other.query(`BEGIN; LOCK TABLE cosift.${tables.rows[0]?.name} IN ACCESS EXCLUSIVE MODE`);
       const write = (id: string, caller: string) => databases.writer.upsertBatch(id, BODY, { caller });
-      const read = (id: string, caller: string) => databases.reader.record(id, '1', 'integer', { caller });
+      const read = (id: string, caller: string) =>
+        databases.reader.record(id, '1', { form: 'integer' }, { caller });
       const exportAll = async (id: string, caller: string) => {
         for await (const _ of databases.exports.lines(id, {}, { scope: { caller } }));
       };

@@ -82,7 +82,7 @@ promises! { impl NativeEngine {
         let embedded = Embedded { vectors, splits, fingerprint };
         self.engine.commit(&id, Arc::clone(&prepared.inner), embedded, done);
     };
-    #[doc = " One record; `request` holds `form` and `forced_filter`."]
+    #[doc = " One record; `request` holds `form`, `vectors` and `forced_filter`."]
     fn record(self, id: String, record: String, request: String) -> Buffer,
         |done| self.engine.record(&id, record, request, done);
     #[doc = " Deletes records and tells how many there were; none once it is stopped."]

@@ -8,7 +8,7 @@ use napi::bindgen_prelude::{Either, Float32Array, Float64Array, PromiseRaw, Resu
 use napi_derive::napi;
 
 use crate::arrays::Array;
-use crate::background::background;
+use crate::background::{background, background_unless_short};
 use crate::buffer::Buffer;
 use crate::external_searches::{NativeQuery, NativeSearch};
 use crate::external_values::{NativeCommit, NativeEmbedded, NativeRow, rows};
@@ -155,17 +155,19 @@ impl NativeRules {
         outcome(self.rules.record_reference(&record))
     }
 
-    /// One record; `request` holds `form` and `forced_filter`.
+    /// One record; `request` holds `form`, `vectors` and `forced_filter`.
     #[napi]
-    pub fn record(
+    pub fn record<'env>(
         &self,
+        env: &'env Env,
         stored: Option<NativeRow>,
         record: String,
         request: String,
-    ) -> Either<Buffer, NativeFailure> {
+    ) -> Result<PromiseRaw<'env, Either<Buffer, NativeFailure>>> {
+        let rules = Arc::clone(&self.rules);
+        let is_short = stored.as_ref().is_none_or(|row| row.vector.is_none());
         let row = stored.map(TryInto::try_into).transpose();
-        let written = row.and_then(|row| self.rules.record(row, &record, &request));
-        outcome(written.map(Buffer::from))
+        background_unless_short(env, is_short, move || rules.record(row?, &record, &request))
     }
 
     /// Whether rows pass `filter` and `forced_filter` of a request.

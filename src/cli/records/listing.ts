@@ -32,6 +32,7 @@ export interface ListingOptions extends SelectionOptions {
   count?: true;
   columns?: string[];
   json?: true;
+  vectors?: true;
   csv?: true;
 }
 
@@ -56,7 +57,8 @@ export function withListingOptions(command: Command): Command {
       parseColumns,
     )
     .addOption(new Option('--csv', 'print CSV').conflicts('json'))
-    .option('--json', 'print the response as JSON; with --all, a record a line');
+    .option('--json', 'print the response as JSON; with --all, a record a line')
+    .option('--vectors', 'with --json, show the stored vectors of each record');
 }
 
 export function timeOption(flag: '--since' | '--until', or: 'later' | 'earlier'): Option {
@@ -124,15 +126,13 @@ async function printRecords(
   options: ListingOptions,
   nothing: string,
 ): Promise<number> {
-  const { all, json, limit = DEFAULT_LIMIT, columns } = options;
+  const { all, json, limit = DEFAULT_LIMIT, columns, vectors } = options;
+  const shown = { ...(columns && { columns }), ...(vectors && { vectors }) };
   let pagination: Pagination = { limit: all ? PAGE_LIMIT : limit };
   let format: RecordFormat | undefined;
   let printed = 0;
   for (;;) {
-    const page = await reader.page(
-      database,
-      withMembers(listed, { pagination, ...(columns && { columns }) }),
-    );
+    const page = await reader.page(database, withMembers(listed, { pagination, ...shown }));
     const records = page.get('results') as OrderedObject[];
     if (json && !all) {
       await writeLines([writeOrdered(page, '  ')]);

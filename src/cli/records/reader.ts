@@ -16,13 +16,13 @@ export interface Reader extends AsyncDisposable {
   readonly databases: Databases;
   page(database: string, request: ListRequest): Promise<OrderedObject>;
   /** Returns a record, or undefined when there is none. `id` is an integer, a UUID or `key:` with a key. */
-  record(database: string, id: string): Promise<OrderedObject | undefined>;
+  record(database: string, id: string, vectors: boolean): Promise<OrderedObject | undefined>;
 }
 
 interface JsonReader {
   databases: Databases;
   page(database: string, request: ListRequest): Promise<string>;
-  record(database: string, id: string): Promise<string>;
+  record(database: string, id: string, vectors: boolean): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -38,9 +38,9 @@ export async function openReader(options: TargetOptions): Promise<Reader> {
         throw withOptionNames(error);
       }
     },
-    record: async (database, id) => {
+    record: async (database, id, vectors) => {
       try {
-        return parseOrdered(await reader.record(database, id));
+        return parseOrdered(await reader.record(database, id, vectors));
       } catch (error) {
         if (isCode(error, 'record_not_found')) return undefined;
         throw error;
@@ -64,8 +64,8 @@ async function readerOfDirectory(options: TargetOptions): Promise<JsonReader> {
           : await databases.reader.query(database, checkQueryRequest(request), { form: 'both' });
       return Buffer.from(body).toString('utf8');
     },
-    record: async (database, id) => {
-      const body = await databases.reader.record(database, id, 'both', {});
+    record: async (database, id, vectors) => {
+      const body = await databases.reader.record(database, id, { form: 'both', vectors }, {});
       return Buffer.from(body).toString('utf8');
     },
     close: () => databases.close(),
@@ -81,8 +81,14 @@ async function readerOfServer(url: string, options: TargetOptions): Promise<Json
     databases: await openServer(url, options),
     page: (database, { kind, request }) =>
       transport.text('POST', `${path(database)}/${kind}`, SHAPES[kind], request),
-    record: (database, id) =>
-      transport.text('GET', `${path(database)}/records/${encodeURIComponent(id)}`, SHAPES.record),
+    record: (database, id, vectors) => {
+      const query = vectors ? '?vectors=true' : '';
+      return transport.text(
+        'GET',
+        `${path(database)}/records/${encodeURIComponent(id)}${query}`,
+        SHAPES.record,
+      );
+    },
     close: () => transport.close(),
   };
 }

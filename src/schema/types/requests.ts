@@ -174,6 +174,11 @@ export interface SearchRequest<T = Data> {
   total?: boolean | undefined;
   /** Also count the matches, on all pages, by value or interval. 1 to 16 items. */
   facets?: readonly Facet<T>[] | undefined;
+  /**
+   * Also show the stored vectors of each record, in the members of an export. A key needs
+   * `records.read`. Default: false.
+   */
+  vectors?: boolean | undefined;
   /** Also explain how the page was found, and which rules each record passed. Default: false. */
   explain?: boolean | undefined;
 }
@@ -197,6 +202,11 @@ export interface QueryRequest<T = Data> {
   total?: boolean | undefined;
   /** Also count the matches, on all pages, by value or interval. 1 to 16 items. */
   facets?: readonly Facet<T>[] | undefined;
+  /**
+   * Also show the stored vectors of each record, in the members of an export. A key needs
+   * `records.read`. Default: false.
+   */
+  vectors?: boolean | undefined;
   /** Also explain how the page was found, and which rules each record passed. Default: false. */
   explain?: boolean | undefined;
 }

@@ -4,7 +4,7 @@ import type { ErrorCode, Problem, ProblemCode } from '../../errors.js';
 import type { Data } from '../columns.js';
 import type { Action } from '../keys.js';
 import type { FilterGroup } from './filter.js';
-import type { Embed, ValueFormats } from './requests.js';
+import type { Embed, EmbeddedPassage, ValueFormats } from './requests.js';
 
 /** The times of a record, in UTC. */
 export interface Timestamps {
@@ -46,6 +46,18 @@ export interface StoredRecord<T = Data> {
   data: T;
   /** The times of a record, in UTC. */
   timestamps: Timestamps;
+  /** With `vectors`: the stored vector, of a record with one. */
+  vector?: number[];
+  /**
+   * With `vectors`, in place of `vector`: the passages of a record whose text is longer than the
+   * window of the model.
+   */
+  passages?: EmbeddedPassage[];
+  /**
+   * With `vectors`: fingerprint of the model that made `vector` or `passages`. Absent in a database
+   * without a model.
+   */
+  embedded_by?: string;
   /**
    * With `passages` or `explain`, for a record whose text is longer than the window of the model: the
    * passage that matches best. Offsets count UTF-16 code units.

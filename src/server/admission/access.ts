@@ -137,6 +137,12 @@ function takeRate(buckets: TokenBuckets, rate: Rate, caller: Caller, reply: Fast
   }
 }
 
+/** Refuses a request whose key may not read records. `member` is what asks for more than a search shows. */
+export function checkMayRead(request: FastifyRequest, member: string): void {
+  if (callerOf(request).actions.has('records.read')) return;
+  throw new CosiftError('forbidden', `${member}: the key lacks the action records.read`);
+}
+
 function checkActions({ actions }: Operation, caller: Caller): void {
   if (actions === undefined || actions.some((action) => caller.actions.has(action))) return;
   throw new CosiftError('forbidden', `the key lacks the action ${actions.join(' or ')}`);

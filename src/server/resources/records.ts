@@ -12,11 +12,19 @@ import {
 import { callerOf, checkKeyAgain, databaseOf, refuseFiltered, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout, withTimeout } from '../admission/deadlines.js';
 import { bodyChunks } from '../http/body-chunks.js';
+import { flag, type Values } from '../http/query-parameters.js';
 import { sendJson } from '../http/send-json.js';
 import { NDJSON, sendStream } from '../http/streamed-response.js';
 import type { KeyStore } from '../keys/key-store.js';
 import { MODEL_ERRORS, WRITE_ERRORS } from '../operation.js';
 import type { Resource } from './resource.js';
+
+const RECORD_QUERY = {
+  vectors: flag(
+    'Whether the record has its stored vectors: `true` or `false`, the default.',
+    'true or false',
+  ),
+};
 
 export const RECORDS: Resource = {
   upsertRecords: {
@@ -84,6 +92,7 @@ export const RECORDS: Resource = {
     tag: 'Records',
     summary: 'Read one record',
     actions: ['records.read'],
+    query: RECORD_QUERY,
     success: [{ status: 200, description: 'The record', schema: 'Record' }],
     errors: ['record_not_found'],
     kind: 'reads',
@@ -91,9 +100,10 @@ export const RECORDS: Resource = {
       ({ databases, timeouts }) =>
       async (request, reply, { form, type }) => {
         const rid = recordIdOf(request);
+        const { vectors } = request.query as Values<typeof RECORD_QUERY>;
         const id = databaseOf(request);
         const record = await withTimeout(request, timeouts.responseMs, () =>
-          databases.reader.record(id, String(rid), form, scopeOf(request)),
+          databases.reader.record(id, String(rid), { form, vectors }, scopeOf(request)),
         );
         return sendJson(reply, record, type);
       },

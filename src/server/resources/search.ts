@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Stop } from '../../async/stoppable.js';
 import type { PageOptions, RecordForm, Scope } from '../../databases/index.js';
 import { checkMapRequest, checkQueryRequest, checkSearchRequest } from '../../schema/index.js';
-import { databaseOf, scopeOf } from '../admission/access.js';
+import { checkMayRead, databaseOf, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout } from '../admission/deadlines.js';
 import { sendJson } from '../http/send-json.js';
 import { MODEL_ERRORS } from '../operation.js';
@@ -55,6 +55,7 @@ function matchesOf(
       const checkRoom = (request: FastifyRequest) => inFlight.checkUnsent(request, limits.page_bytes);
       return async (request, reply, { form, type, check }) => {
         const checked = CHECKS[kind](request.body, limits, check);
+        if ('vectors' in checked && checked.vectors) checkMayRead(request, '"vectors"');
         const id = databaseOf(request);
         const { body, timings } = await withAbortAndTimeout(request, reply, timeouts.responseMs, (stop) =>
           databases.reader[kind](id, checked as never, new PageCall(form, request, stop, checkRoom)),

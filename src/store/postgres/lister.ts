@@ -28,6 +28,8 @@ interface QueryPlan {
   explain: boolean;
   /** Whether the response is a map, which needs the vectors of its records. */
   map: boolean;
+  /** Whether results show their vectors. */
+  vectors: boolean;
 }
 
 interface Sort {
@@ -94,9 +96,10 @@ async function pageOf(
     maxBytes,
     // The cursor of an order by a column names the values of the records after the page.
     following: plan.sort.by === 'column' ? plan.fetch - request.limit - 1 : 0,
-    vectors: plan.map ? 'first' : 'none',
+    vectors: plan.map ? 'first' : plan.vectors ? 'all' : 'none',
+    showsVectors: plan.vectors,
     kept: request.columns && {
-      isNeeded: request.columns.length > 0 || plan.explain || plan.sort.by === 'column',
+      isNeeded: request.columns.length > 0 || plan.explain || plan.vectors || plan.sort.by === 'column',
       of: (data) => query.keep(data),
     },
   };

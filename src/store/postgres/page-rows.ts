@@ -12,6 +12,8 @@ export interface PageContent {
   following: number;
   /** Which vectors of its records the page needs: all, the first of each, or none. */
   vectors: 'all' | 'first' | 'none';
+  /** Whether the page shows its vectors. */
+  showsVectors: boolean;
   /** What the page keeps of the data of its records; undefined if it shows all columns. */
   kept?: KeptData | undefined;
 }
@@ -22,11 +24,17 @@ export interface KeptData {
   of(data: string[]): NativeKeptData[] | NativeFailure;
 }
 
-/** The columns of a {@link SizedRow} of a page, whose bytes are those of its data. */
-export function pageRow({ vectors }: PageContent): string {
-  const short = (column: string) =>
-    `CASE WHEN octet_length(data) <= ${SHORT_BYTES} THEN ${column} END AS ${column}`;
-  const columns = [`${WITHOUT_DATA}, octet_length(data)::bigint AS bytes`, short('data')];
+/** Stored bytes of vectors for each byte on a page, at most: a component has four, and is written in two or more. */
+const VECTOR_BYTES = 2;
+
+/** The columns of a {@link SizedRow} of a page, which takes at least its bytes there. */
+export function pageRow({ vectors, showsVectors }: PageContent): string {
+  const shown = ['exact', 'passages'].map(
+    (column) => ` + coalesce(octet_length(${column}), 0) / ${VECTOR_BYTES}`,
+  );
+  const bytes = `(octet_length(data)${showsVectors ? shown.join('') : ''})::bigint`;
+  const short = (column: string) => `CASE WHEN ${bytes} <= ${SHORT_BYTES} THEN ${column} END AS ${column}`;
+  const columns = [`${WITHOUT_DATA}, ${bytes} AS bytes`, short('data')];
   if (vectors !== 'none') columns.push('exact');
   if (vectors === 'all') columns.push(short('passages'));
   return columns.join(', ');
@@ -59,7 +67,7 @@ async function keptRows(
   sql: Sql,
   table: string,
   rows: readonly SizedRow[],
-  { maxBytes, following, vectors }: PageContent,
+  { maxBytes, following, vectors, showsVectors }: PageContent,
   { isNeeded, of }: KeptData,
 ): Promise<(RecordRow & RowVectors)[]> {
   if (!isNeeded) return rows.map(withoutData);
@@ -71,8 +79,10 @@ async function keptRows(
     for (const [at, { data, shownBytes }] of kept.entries()) {
       if (room < 0 && after === 0) break;
       if (room < 0) after -= 1;
-      complete.push({ ...(rows[complete.length] as SizedRow), ...part[at], data });
+      const row = { ...(rows[complete.length] as SizedRow), ...part[at], data };
+      complete.push(row);
       room -= shownBytes;
+      if (showsVectors) room -= ((row.exact?.length ?? 0) + (row.passages?.length ?? 0)) / VECTOR_BYTES;
     }
     if (room < 0 && after === 0) break;
   }

@@ -187,8 +187,9 @@ export class PostgresStore implements RecordStore, MigrationSupport {
       const entry = await this.#catalog.find(sql, id);
       const rules = this.#catalog.rulesOf(entry);
       const reference = JSON.parse(unwrap(rules.recordReference(recordId))) as Reference;
-      const [row] = await rowsOf(sql, recordsOf(entry), [reference]);
-      return unwrap(rules.record(row && nativeRow(row), recordId, JSON.stringify(request)));
+      const vectors = request.vectors ? 'all' : null;
+      const [row] = await rowsOf(sql, recordsOf(entry), [reference], 'all', vectors);
+      return unwrap(await rules.record(row && nativeRow(row), recordId, JSON.stringify(request)));
     });
   }
 

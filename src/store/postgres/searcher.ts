@@ -35,6 +35,8 @@ interface SearchPlan {
   lexical: boolean;
   /** Whether the response is a map, which needs the vectors of its records. */
   map: boolean;
+  /** Whether results show their vectors. */
+  vectors: boolean;
   /** Whether results show their best passages. */
   passages: boolean;
 }
@@ -93,7 +95,7 @@ class Search {
     const table = tables.records;
     this.#request = request;
     this.#plan = JSON.parse(search.plan()) as SearchPlan;
-    const { map, passages, lexical, explain, start, end } = this.#plan;
+    const { map, vectors: showsVectors, passages, lexical, explain, start, end } = this.#plan;
     const { filter, forced_filter } = request;
     const restriction = { filter, forced_filter, start, end };
     const order = new MatchOrder(request.form);
@@ -103,11 +105,12 @@ class Search {
     const kinds = entry.has_passages ? [false, true] : [false];
     const sources = kinds.map((isOfPassages) => new VectorSource(common, isOfPassages));
     this.#context = { sql, table, restriction, order, sources, search, scores, margin };
-    const vectors = map ? 'first' : passages || (lexical && explain) ? 'all' : 'none';
+    const vectors = map ? 'first' : showsVectors || passages || (lexical && explain) ? 'all' : 'none';
     this.#rows = new MatchRows(sql, table, {
       maxBytes,
       following: 0,
       vectors,
+      showsVectors,
       kept: request.columns && {
         isNeeded: request.columns.length > 0 || explain || vectors === 'all',
         of: (data) => search.keep(data),

@@ -137,6 +137,7 @@ impl Database {
             searchable: Arc::new(Searchable::new(
                 Arc::clone(&shared.published),
                 settings.embed.clone(),
+                settings.fingerprint.clone(),
             )),
             settings,
             shared,

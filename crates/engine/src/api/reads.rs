@@ -14,7 +14,7 @@ use crate::record::{RecordRow, TimeRange};
 use crate::reply::Reply;
 use crate::runtime::{StopCheck, StopFlag};
 use crate::search::{Page, Query, RecordWriter, Search};
-use crate::snapshot::Selection;
+use crate::snapshot::{Selection, VectorWriter};
 use crate::write::RecordRef;
 
 impl Engine {
@@ -30,22 +30,28 @@ impl Engine {
             let request = RequestReader::new(&request, &engine.limits)?;
             let variant = request.variant()?;
             let forced = request.filter(variant)?;
-            let published = database.published().read();
-            let snapshot = &published.snapshot;
-            let selection = Selection::bind(snapshot, forced.as_ref(), TimeRange::ALWAYS);
-            let found = RecordRef::parse(&record).and_then(|record| record.find(&published));
+            let vectors = request.flag("vectors")?;
+            let fingerprint = database.settings.fingerprint.as_deref();
+            let reference = RecordRef::parse(&record);
+            let (snapshot, found) = {
+                let published = database.published().read();
+                let found = reference.and_then(|record| record.find(&published));
+                (Arc::clone(&published.snapshot), found)
+            };
+            let selection = Selection::bind(&snapshot, forced.as_ref(), TimeRange::ALWAYS);
             let holds = |row: &RecordRow| {
                 selection.holds(snapshot.at(*row), &StopCheck::never()) == Ok(true)
             };
             match found.filter(holds) {
                 Some(row) => {
                     let mut out = Vec::new();
-                    let writer = RecordWriter {
-                        snapshot,
+                    let mut writer = RecordWriter {
+                        snapshot: &snapshot,
                         variant,
                         shown: None,
+                        vectors: vectors.then(|| VectorWriter::new(fingerprint)),
                     };
-                    writer.write(snapshot.at(row), &mut out);
+                    writer.write(snapshot.at(row), &mut out)?;
                     Ok(out)
                 }
                 None => Err(Error::RecordNotFound {

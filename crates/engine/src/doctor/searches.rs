@@ -77,7 +77,7 @@ pub(super) fn compare(
         index: IdentityIndex::default(),
     };
     let published = Arc::new(PublishedCell::new(published));
-    let searchable = Arc::new(Searchable::new(published, None));
+    let searchable = Arc::new(Searchable::new(published, None, None));
     let compared = oracle.questions.iter().try_for_each(|question| {
         let page = search(&scheduler, &searchable, question, stop)?;
         if results(&page.body).as_deref() != Some(question.results()) {

@@ -11,7 +11,7 @@ use crate::filter::RequestReader;
 use crate::record::{TimeRange, Variant};
 use crate::runtime::StopCheck;
 use crate::search::RecordWriter;
-use crate::snapshot::Selection;
+use crate::snapshot::{Selection, VectorWriter};
 use crate::write::{Deletion, RecordRef};
 
 /// An identity as a store compares it, JSON: `{"id":"42"}` or `{"uuid":"…"}`.
@@ -47,19 +47,23 @@ impl ExternalRules {
         let variant = request.variant()?;
         let forced = request.filter(variant)?;
         let row = row.ok_or_else(|| self.record_not_found(record))?;
-        let snapshot = snapshot_of(&[row], ColumnNames::default(), 0)?;
+        let vectors = request.flag("vectors")?;
+        let dimensions = if vectors { self.settings.dimensions } else { 0 };
+        let snapshot = snapshot_of(&[row], ColumnNames::default(), dimensions)?;
         let selection = Selection::bind(&snapshot, forced.as_ref(), TimeRange::ALWAYS);
         let block = &snapshot.blocks[0];
         if !selection.holds((block, 0), &StopCheck::never())? {
             return Err(self.record_not_found(record));
         }
         let mut out = Vec::new();
-        let writer = RecordWriter {
+        let fingerprint = self.settings.fingerprint.as_deref();
+        let mut writer = RecordWriter {
             snapshot: &snapshot,
             variant,
             shown: None,
+            vectors: vectors.then(|| VectorWriter::new(fingerprint)),
         };
-        writer.write((block, 0), &mut out);
+        writer.write((block, 0), &mut out)?;
         Ok(out)
     }
 

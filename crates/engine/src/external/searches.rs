@@ -22,16 +22,17 @@ pub struct ExternalPage {
 }
 
 impl ExternalPage {
-    /// `dimensions` is 0 for a page that needs no vectors.
+    /// `dimensions` is 0 for a page that needs no vectors; `fingerprint` is that of the model that made them.
     fn write<T>(
         &self,
         arrived: Instant,
-        dimensions: usize,
+        (dimensions, fingerprint): (usize, Option<&str>),
         write: impl FnOnce(&Selected<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let snapshot = snapshot_of(&self.rows, ColumnNames::default(), dimensions)?;
         write(&Selected {
             snapshot: &snapshot,
+            fingerprint,
             selection: &self.selection,
             arrived,
         })
@@ -43,6 +44,8 @@ pub struct ExternalSearch {
     search: Search,
     /// The columns that the database embeds.
     embed: Option<Vec<String>>,
+    /// The fingerprint of the model of the database.
+    fingerprint: Option<String>,
     vector: Vec<i32>,
     arrived: Instant,
 }
@@ -58,6 +61,7 @@ impl ExternalRules {
         Ok(ExternalSearch {
             search,
             embed: self.settings.embed.clone(),
+            fingerprint: self.settings.fingerprint.clone(),
             vector,
             arrived: Instant::now(),
         })
@@ -71,6 +75,7 @@ impl ExternalRules {
         Ok(ExternalQuery {
             query: Query::parse(request, &self.limits)?,
             dimensions: self.settings.dimensions,
+            fingerprint: self.settings.fingerprint.clone(),
             arrived: Instant::now(),
         })
     }
@@ -128,17 +133,18 @@ impl ExternalSearch {
     }
 
     /// Writes the response. `scores` are those of the rows, in steps. The rows of a map, and those of a request that
-    /// shows passages or explains scores with a lexical part, have their vectors.
+    /// shows vectors or passages or explains scores with a lexical part, have their vectors.
     ///
     /// # Errors
     /// [`Error::Internal`] for damaged data.
     pub fn page(&self, page: &ExternalPage, scores: &[u32]) -> Result<Vec<u8>, Error> {
         let scores: Vec<Score> = scores.iter().map(|&steps| Score(steps)).collect();
-        let dimensions = match self.search.common.map {
+        let dimensions = match self.search.common.writes_vectors() {
             true => self.vector.len(),
             false => 0,
         };
-        page.write(self.arrived, dimensions, |selected| {
+        let fingerprint = self.fingerprint.as_deref();
+        page.write(self.arrived, (dimensions, fingerprint), |selected| {
             let passage = |block: &Block, slot: usize| {
                 let row = &page.rows[block.row(slot).0 as usize];
                 self.best_passage(row)
@@ -210,6 +216,8 @@ impl ExternalSearch {
 pub struct ExternalQuery {
     query: Query,
     dimensions: usize,
+    /// The fingerprint of the model of the database.
+    fingerprint: Option<String>,
     arrived: Instant,
 }
 
@@ -250,11 +258,12 @@ impl ExternalQuery {
     /// # Errors
     /// [`Error::Internal`] for damaged data.
     pub fn page(&self, page: &ExternalPage) -> Result<Vec<u8>, Error> {
-        let dimensions = match self.query.common.map {
+        let dimensions = match self.query.common.writes_vectors() {
             true => self.dimensions,
             false => 0,
         };
-        page.write(self.arrived, dimensions, |selected| {
+        let fingerprint = self.fingerprint.as_deref();
+        page.write(self.arrived, (dimensions, fingerprint), |selected| {
             self.query.page_of(selected)
         })
     }

@@ -38,6 +38,7 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
     let content = PageContent {
         request,
         snapshot: search.snapshot(),
+        fingerprint: search.database.fingerprint.as_deref(),
         records: &hits,
         total: request.total.then_some(counted.total),
         facets: (!request.facets.is_empty()).then_some(&counted.facets),

@@ -35,13 +35,15 @@ pub(crate) struct Common {
     pub(crate) map: bool,
     /// The columns that results show in their data; `None` for all.
     pub(crate) columns: Option<Vec<String>>,
+    /// Whether results show their vectors.
+    pub(crate) vectors: bool,
     /// Equal for requests that find the same records, and differ in cursor, page size and what results show only.
     pub(crate) request_hash: [u8; 16],
 }
 
 impl Common {
-    /// Reads `variant`, `limit`, `filter`, `forced_filter`, `time_range`, `total`, `facets`, `explain`, `map` and
-    /// `columns`.
+    /// Reads `variant`, `limit`, `filter`, `forced_filter`, `time_range`, `total`, `facets`, `explain`, `map`, `columns`
+    /// and `vectors`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for each member that is invalid.
@@ -59,8 +61,9 @@ impl Common {
             explain: Explain::parse(request, variant)?,
             map: request.flag("map")?,
             columns: columns_of(request)?,
+            vectors: request.flag("vectors")?,
             request_hash: request
-                .hash_of(|member| !["cursor", "limit", "columns"].contains(&member)),
+                .hash_of(|member| !["cursor", "limit", "columns", "vectors"].contains(&member)),
         })
     }
 
@@ -82,6 +85,11 @@ impl Common {
         Some(shown)
     }
 
+    /// Whether the response is made from the vectors of its records.
+    pub(crate) fn writes_vectors(&self) -> bool {
+        self.map || self.vectors
+    }
+
     /// What a store outside of the engine needs to select the records.
     pub(crate) fn plan(&self) -> Value {
         let TimeRange { start, end } = self.time_range;
@@ -92,6 +100,7 @@ impl Common {
             "facets": !self.facets.is_empty(),
             "explain": self.explain.is_some(),
             "map": self.map,
+            "vectors": self.vectors,
         })
     }
 }

@@ -33,6 +33,8 @@ pub struct ExternalSelection {
 pub(crate) struct Selected<'a> {
     /// The records of the page in order, and the first one after it if there is one.
     pub(crate) snapshot: &'a Snapshot,
+    /// The fingerprint of the model that made their vectors.
+    pub(crate) fingerprint: Option<&'a str>,
     pub(crate) selection: &'a ExternalSelection,
     /// When the request arrived.
     pub(crate) arrived: Instant,
@@ -61,6 +63,7 @@ impl Selected<'_> {
         let content = PageContent {
             request,
             snapshot: self.snapshot,
+            fingerprint: self.fingerprint,
             records,
             total: selection.total,
             facets: selection.facets.as_ref(),

@@ -9,7 +9,7 @@ use crate::runtime::StopCheck;
 use crate::search::common::Common;
 use crate::search::explain::{BoundExplain, Report, ScoreParts};
 use crate::search::record_writer::RecordWriter;
-use crate::snapshot::{Block, Snapshot};
+use crate::snapshot::{Block, Snapshot, VectorWriter};
 
 /// An answered request.
 #[derive(Clone, Debug)]
@@ -53,6 +53,8 @@ pub(crate) trait PagePosition: Sized {
 pub(crate) struct PageContent<'a, P> {
     pub(crate) request: &'a Common,
     pub(crate) snapshot: &'a Snapshot,
+    /// The fingerprint of the model that made the vectors of the snapshot.
+    pub(crate) fingerprint: Option<&'a str>,
     /// The records in order, more than the limit of the request if another page follows. The first record is shown even
     /// if it alone is longer than a page.
     pub(crate) records: &'a [Ranked<P>],
@@ -75,7 +77,7 @@ impl<P: PagePosition> PageContent<'_, P> {
     /// Writes the page: results, pagination, total, facets, explain.
     ///
     /// # Errors
-    /// [`Error::Stopped`]; the error of a passage that cannot be found.
+    /// [`Error::Stopped`]; the error of a vector that cannot be read.
     pub(crate) fn write_page(&self, stop_check: &StopCheck<'_>) -> Result<Vec<u8>, Error> {
         let mut out = Vec::with_capacity(RESERVED_BYTES);
         out.extend_from_slice(RESULTS);
@@ -113,10 +115,11 @@ impl<P: PagePosition> PageContent<'_, P> {
 
     /// Writes the records that fit on the page, and returns how many.
     fn write_records(&self, stop_check: &StopCheck<'_>, out: &mut Vec<u8>) -> Result<usize, Error> {
-        let writer = RecordWriter {
+        let mut writer = RecordWriter {
             snapshot: self.snapshot,
             variant: self.request.variant,
             shown: self.request.shown_columns(&self.snapshot.names),
+            vectors: (self.request.vectors).then(|| VectorWriter::new(self.fingerprint)),
         };
         let mut shown = 0;
         for record in self.records.iter().take(self.request.limit) {
@@ -126,7 +129,7 @@ impl<P: PagePosition> PageContent<'_, P> {
             if shown > 0 {
                 out.push(b',');
             }
-            writer.write_open((block, slot), score, out);
+            writer.write_open((block, slot), score, out)?;
             if let Some(passage) = self.passage.map_or(Ok(None), |best| best(block, slot))? {
                 out.extend_from_slice(b",\"passage\":");
                 write_passage(&passage, out);

@@ -12,6 +12,8 @@ pub(crate) struct Searchable {
     pub(crate) published: Arc<PublishedCell>,
     /// The columns that are embedded; `None` for every string column.
     pub(crate) embed: Option<Vec<String>>,
+    /// The fingerprint of the model that made the vectors.
+    pub(crate) fingerprint: Option<String>,
     pub(crate) pages: PageCache<Position, Hit>,
     /// The pages of listings, by the hash of their cursor.
     pub(crate) listed: PageCache<[u8; 16], RecordRow>,
@@ -21,10 +23,15 @@ pub(crate) struct Searchable {
 }
 
 impl Searchable {
-    pub(crate) fn new(published: Arc<PublishedCell>, embed: Option<Vec<String>>) -> Self {
+    pub(crate) fn new(
+        published: Arc<PublishedCell>,
+        embed: Option<Vec<String>>,
+        fingerprint: Option<String>,
+    ) -> Self {
         Self {
             published,
             embed,
+            fingerprint,
             pages: PageCache::default(),
             listed: PageCache::default(),
             counts: CountCache::default(),

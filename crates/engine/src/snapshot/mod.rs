@@ -28,6 +28,7 @@ mod selection;
 mod shared_times;
 mod unusable;
 mod vector_memory;
+mod vector_writer;
 mod view;
 
 pub(crate) use axes::Noise;
@@ -49,4 +50,5 @@ pub(crate) use saved_snapshot::SavedSnapshot;
 pub(crate) use selection::{EXPENSIVE_NS, Selection};
 pub(crate) use unusable::Unusable;
 pub(crate) use vector_memory::VectorMemory;
+pub(crate) use vector_writer::VectorWriter;
 pub(crate) use view::Snapshot;

@@ -75,7 +75,7 @@ impl BoundQuery {
         let common = &self.query.common;
         let counts_many = !common.facets.is_empty() && self.snapshot.records() > MAX_COUNTED;
         let selection = &self.selection;
-        common.map
+        common.writes_vectors()
             || counts_many
             || selection.takes_longer(EXPENSIVE_NS, &self.snapshot, common.explained())
     }
@@ -102,6 +102,7 @@ impl BoundQuery {
         let content = PageContent {
             request,
             snapshot,
+            fingerprint: self.target.fingerprint.as_deref(),
             records: &records,
             total: request.total.then_some(counted.total),
             facets: (!request.facets.is_empty()).then_some(&counted.facets),

@@ -66,9 +66,10 @@ impl Scope {
         }
     }
 
-    /// Whether the filter of the search takes longer than `max_ns` nanoseconds, or the search has many words or makes a map.
+    /// Whether the filter of the search takes longer than `max_ns` nanoseconds, or the search has many words, makes a map
+    /// or shows vectors.
     pub(crate) fn takes_longer(&self, max_ns: f64, request: &Search) -> bool {
-        if self.has_many_words || request.common.map {
+        if self.has_many_words || request.common.writes_vectors() {
             return true;
         }
         let explained = request.common.explained();

@@ -83,7 +83,7 @@ impl WaitingSearch {
             && !request.common.counts_all()
             && request.lexical.is_none()
             && request.common.explain.is_none()
-            && !request.common.map;
+            && !request.common.writes_vectors();
         if makes_page_only && has_small_filter {
             let published = self.database.published.try_read();
             let published = published.filter(|published| is_small(&published.snapshot));

@@ -259,7 +259,7 @@ mod tests {
             index: IdentityIndex::default(),
         };
         let published = Arc::new(PublishedCell::new(published));
-        Arc::new(Searchable::new(published, None))
+        Arc::new(Searchable::new(published, None, None))
     }
 
     fn bound(database: &Arc<Searchable>, stop: &StopFlag) -> RunningSearch {

@@ -132,7 +132,7 @@ mod tests {
 
     fn database() -> Arc<Searchable> {
         let published = Arc::new(PublishedCell::new(Published::empty()));
-        Arc::new(Searchable::new(published, None))
+        Arc::new(Searchable::new(published, None, None))
     }
 
     fn request() -> Search {
