@@ -180,21 +180,29 @@ function nestedValue(json: string): string {
   return `the value is ${what}, and a record has none; --flatten stores ${value}`;
 }
 
-/** Parses `--types a=number,b=text` into an object without a prototype: `__proto__` is an ordinary column name. */
+/** Parses `--types a=number,b=text`. */
 export function parseColumnTypes(text: string, before: Record<string, ColumnType> | undefined) {
-  const types: Record<string, ColumnType> = Object.assign(Object.create(null), before);
+  const types = parsePairs(text, 'COLUMN=TYPE', before);
+  for (const type of Object.values(types)) {
+    if (isColumnType(type)) continue;
+    throw new Error(`"${type}" is not one of ${COLUMN_TYPES.join(', ')}${didYouMean(type, COLUMN_TYPES)}`);
+  }
+  return types as Record<string, ColumnType>;
+}
+
+/**
+ * Parses `a=b,c=d` of the form `form` and adds the pairs to those before, in an object without a prototype: `__proto__`
+ * is an ordinary column name.
+ */
+export function parsePairs(text: string, form: string, before: Record<string, string> | undefined) {
+  const pairs: Record<string, string> = Object.assign(Object.create(null), before);
   for (const pair of pairsOf(text)) {
     const at = pair.lastIndexOf('=');
-    const column = pair.slice(0, Math.max(0, at)).trim();
-    const type = pair.slice(at + 1).trim();
-    if (column === '') throw new Error(`"${pair}" is not COLUMN=TYPE`);
-    if (!isColumnType(type)) {
-      const hint = didYouMean(type, COLUMN_TYPES);
-      throw new Error(`"${type}" is not one of ${COLUMN_TYPES.join(', ')}${hint}`);
-    }
-    types[column] = type;
+    const [name, value] = [pair.slice(0, Math.max(0, at)).trim(), pair.slice(at + 1).trim()];
+    if (name === '' || value === '') throw new Error(`"${pair}" is not ${form}`);
+    pairs[name] = value;
   }
-  return types;
+  return pairs;
 }
 
 /** Splits a list of pairs. The name of a column may contain commas. */

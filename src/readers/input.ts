@@ -1,4 +1,5 @@
 import { didYouMean } from '../schema/suggest.js';
+import { ChosenColumns, type ColumnOptions } from './chosen-columns.js';
 import type { ColumnType } from './column-types.js';
 import type { Format, FormatOptions } from './format.js';
 import {
@@ -15,14 +16,12 @@ import { Inspection } from './inspection.js';
 import { flattenedRows } from './json/row.js';
 import { LiveTypes, RecordMaker, type RecordPlan } from './record-maker.js';
 import { BadRow, isBroken, type OnBadRow, type ReadRow, type Row, type SourceRow } from './rows.js';
-import { SkippedColumns } from './skipped-columns.js';
 import type { Source } from './source.js';
 import type { ValueFormat } from './value-text.js';
 
-export interface InputOptions extends FormatOptions {
+export interface InputOptions extends FormatOptions, ColumnOptions {
   types?: Record<string, ColumnType>;
   flatten?: boolean;
-  skipColumns?: readonly string[];
 }
 
 /** Where the rows come from. */
@@ -41,7 +40,7 @@ export class Input {
   readonly #options: InputOptions;
   readonly #identities = new Identities();
   readonly format: Format;
-  readonly #skipped: SkippedColumns;
+  readonly #chosen: ChosenColumns;
   /** What all rows have in common; undefined for JSON from a pipe, which is sent while it arrives. */
   readonly inspection: Inspection | undefined;
   /** Undefined until the first record of JSON from a pipe. */
@@ -58,12 +57,12 @@ export class Input {
     options: InputOptions,
     format: Format,
     inspection: Inspection | undefined,
-    skipped = new SkippedColumns(),
+    chosen = new ChosenColumns(),
   ) {
     this.#source = source;
     this.#options = options;
     this.format = format;
-    this.#skipped = skipped;
+    this.#chosen = chosen;
     this.inspection = inspection;
     if (inspection !== undefined) {
       this.identity = this.#identityOf(inspection);
@@ -93,26 +92,24 @@ export class Input {
   }
 
   /**
-   * Checks that the file has the columns that are left out, and that no other option names them: `used` are the columns
-   * of those options.
+   * Checks that the file has the columns that are chosen, left out and renamed, and that no other option names one that is
+   * left out: `used` are the columns of those options.
    */
-  checkSkipped(used: readonly string[]): void {
-    const both = used.find((name) => this.#skipped.skips(name));
-    if (both !== undefined) throw new Error(`--skip-columns: another option names the column "${both}"`);
+  checkChosen(used: readonly string[]): void {
+    this.#chosen.check(used);
     if (this.inspection === undefined) return;
-    const [missing] = this.#skipped.missing;
+    const [missing] = this.#chosen.missing;
     if (missing === undefined) return;
-    const hint = didYouMean(missing, this.inspection.names);
-    throw new Error(`--skip-columns: there is no column "${missing}"${hint}`);
+    const [option, name] = missing;
+    throw new Error(`${option}: there is no column "${name}"${didYouMean(name, this.inspection.names)}`);
   }
 
   /** Returns what is wrong with the options once all records are read: columns that no record has. */
   unseenColumns(): string[] {
-    const unseen = [
-      ...this.#unseen,
-      ...this.#skipped.missing.map((name) => [name, '--skip-columns'] as const),
-    ];
-    return unseen.map(([name, option]) => `${option}: no record has a column "${name}"`);
+    const unseen = [...this.#unseen].map(([name, option]): [string, string] => [option, name]);
+    return [...unseen, ...this.#chosen.missing].map(
+      ([option, name]) => `${option}: no record has a column "${name}"`,
+    );
   }
 
   /** Returns the type of a column; undefined when each value has its own. */

@@ -4,7 +4,7 @@ import { FORMATS } from '../../readers/option-text.js';
 import { examples } from '../examples.js';
 import { parseColumns, parseCount } from '../option-values.js';
 import { checkDatabase, targetCommand } from '../target.js';
-import { parseEncoding, parseNull, parseQuote, parseSeparator, parseTypes } from './options.js';
+import { parseEncoding, parseNull, parseQuote, parseRenames, parseSeparator, parseTypes } from './options.js';
 import type { ImportOptions } from './store-records.js';
 
 export function importCommand(): Command {
@@ -36,10 +36,27 @@ export function importCommand(): Command {
       parseTypes,
     )
     .option('--flatten', 'store nested objects as columns such as address.city, and lists as their JSON text')
+    .addOption(
+      new Option(
+        '--columns <names>',
+        'columns to read, comma-separated, or one for each use of the option (default: all)',
+      )
+        .argParser(parseColumns)
+        .conflicts('skipColumns'),
+    )
     .option(
       '--skip-columns <names>',
       'columns to leave out, comma-separated, or one for each use of the option',
       parseColumns,
+    )
+    .option(
+      '--rename <old=new>',
+      'new names of columns, comma-separated; may be repeated. The other options name the new ones',
+      parseRenames,
+    )
+    .option(
+      '--vector-column <name>',
+      'column with the vectors: lists, or their text such as [0.5,1] in CSV (default: a list vector of JSON or Parquet)',
     )
     .addOption(new Option('--format <name>', 'format of the file (default: detected)').choices(FORMATS))
     .option(

@@ -95,8 +95,9 @@ function withNames(input: Input, options: ImportOptions): ImportOptions {
   return { ...options, embed: columnNames(options.embed, (name) => input.inspection?.has(name) ?? false) };
 }
 
-function checkOptions(input: Input, { embed, idColumn, types, dimensions }: ImportOptions): void {
-  input.checkSkipped([
+function checkOptions(input: Input, options: ImportOptions): void {
+  const { embed, idColumn, types, dimensions, vectorColumn } = options;
+  input.checkChosen([
     ...(embed ?? []),
     ...(idColumn === undefined ? [] : [idColumn]),
     ...Object.keys(types ?? {}),
@@ -109,8 +110,10 @@ function checkOptions(input: Input, { embed, idColumn, types, dimensions }: Impo
   if (idColumn !== undefined) input.checkColumns('--id-column', [idColumn]);
   if (types !== undefined) input.checkColumns('--types', Object.keys(types));
   const { name, typed } = input.format;
-  if (dimensions !== undefined && !typed) {
-    throw new Error(`--dimensions: ${name.toUpperCase()} has no vectors; import them from NDJSON or Parquet`);
+  if (dimensions !== undefined && !typed && vectorColumn === undefined) {
+    throw new Error(
+      `--dimensions: ${name.toUpperCase()} has no vectors, unless --vector-column names their column`,
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { type ColumnType, parseColumnTypes } from '../../readers/column-types.js';
+import { type ColumnType, parseColumnTypes, parsePairs } from '../../readers/column-types.js';
 import { isEncoding } from '../../readers/encoding/utf8.js';
 
 // Each parser returns the value of a command-line option, and throws `InvalidArgumentError` for a text that is not valid.
@@ -11,6 +11,18 @@ export function parseTypes(
 ): Record<string, ColumnType> {
   try {
     return parseColumnTypes(text, before);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
+}
+
+/** Parses `old=new,b=c` and adds the names to those of earlier flags. */
+export function parseRenames(
+  text: string,
+  before: Record<string, string> | undefined,
+): Record<string, string> {
+  try {
+    return parsePairs(text, 'OLD=NEW', before);
   } catch (error) {
     throw new InvalidArgumentError((error as Error).message);
   }
