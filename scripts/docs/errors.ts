@@ -13,7 +13,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
     'Use ISO 8601 with `Z` or an offset, or a date; the start must not be after the end, and an expiry must be in the future.',
   invalid_record: 'Correct the records that `errors` names. No record of the batch was stored.',
   invalid_vector:
-    'Give each record and search of a database without a model a vector that is not all zeros; give none in a database with a model.',
+    'Give each record of a database without a model, and each search by vector, a vector that is not all zeros; give a record none in a database with a model.',
   invalid_dimensions: 'Use vectors with as many values as the `dimensions` of the database.',
   unauthorized:
     'Send a valid key in the header `x-api-key`, or as `authorization: Bearer KEY`. A revoked or expired key is not valid.',

@@ -18,7 +18,7 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** What a search looks for: a text, or a vector in a database without a model. */
+/** What a search looks for: a text, in a database with a model, or a vector. */
 export type Query =
   | string
   | {

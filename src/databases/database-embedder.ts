@@ -182,9 +182,6 @@ function misfitOf(
     const detail = `database "${id}" has no model: search by vector`;
     return invalidSearch('invalid_request', '/search/text', detail);
   }
-  if (model !== null) {
-    return invalidSearch('invalid_vector', '/search/vector', `database "${id}" has a model: search by text`);
-  }
   if (vector.length === dimensions) return undefined;
   const detail = `vector has ${vector.length} values, database expects ${dimensions}`;
   const facts = { expected: dimensions, got: vector.length };

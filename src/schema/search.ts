@@ -3,7 +3,7 @@ import { DEFAULTS, LIMITS, MAX_COLUMNS } from './limits.js';
 
 export const search = {
   type: 'object',
-  description: 'What to search for: a text, or a vector if the database has no model.',
+  description: 'What to search for: a text, in a database with a model, or a vector.',
   additionalProperties: false,
   oneOf: [
     { required: ['text'], not: { required: ['vector'] } },
@@ -23,7 +23,7 @@ export const search = {
       maxItems: 4096,
       items: { type: 'number' },
       description:
-        'A vector with as many values as the database has dimensions. Only for a database without a model.',
+        'A vector with as many values as the database has dimensions, such as one that the model of the database made.',
     },
     threshold: {
       type: 'number',

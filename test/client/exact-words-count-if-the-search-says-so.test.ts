@@ -175,9 +175,14 @@ describe.each(['library', 'client'])('over the %s', (side) => {
       [1, 1],
       [2, 1],
     ]);
-    const withModel = { vector: new Array<number>(384).fill(1), text: 'gcc' };
-    const refused = await refusal(database().search(withModel, { lexical: 0.5 }));
-    expect(refused).toEqual(['invalid_vector', ['/query/vector']]);
+    const { vector = [] } = (await database().get(1, { vectors: true })) ?? {};
+    const withModel = await database().search({ vector, text: 'gcc' }, { lexical: 1, threshold: 0.5 });
+    const words = await database().search('gcc', { lexical: 1, threshold: 0.5 });
+    expect(withModel.results).toEqual(words.results);
+    expect(await refusal(database().search({ vector }, { lexical: 0.5 }))).toEqual([
+      'invalid_request',
+      ['/lexical'],
+    ]);
   });
 
   test.each([

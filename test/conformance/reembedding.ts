@@ -149,7 +149,7 @@ export function describeReembedding(open: OpenDatabases): void {
       expect(await database.describe()).toMatchObject({ model: 'other', dimensions: 384 });
       expect(await scores(database)).toEqual(await scores(fresh));
       await expect(database.search({ search: { vector: [1, 0] } })).rejects.toMatchObject({
-        code: 'invalid_vector',
+        code: 'invalid_dimensions',
       });
       // The vectors no longer belong to the content.
       expect(await database.upsert(records)).toMatchObject({ unchanged: 12 });

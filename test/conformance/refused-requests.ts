@@ -100,12 +100,19 @@ export function describeRefusedRequests(open: OpenDatabases): void {
     test('a search with a vector that has no direction', () =>
       refused(database.search({ search: { vector: [0, 0] } }), 'invalid_vector'));
 
-    test('a search by vector where the database has a model', () =>
+    test('a search by a vector of another length, or without direction, where the database has a model', async () => {
+      const refusedVector = (vector: number[], code: 'invalid_dimensions' | 'invalid_vector') =>
+        refused(texts.search({ search: { vector } }), code, '/search/vector', code);
+      await refusedVector([1, 0], 'invalid_dimensions');
+      await refusedVector(Array(384).fill(0), 'invalid_vector');
+    });
+
+    test('a search by vector for words without a text', () =>
       refused(
-        texts.search({ search: { vector: [1, 0] } }),
-        'invalid_vector',
-        '/search/vector',
-        'invalid_vector',
+        texts.search({ search: { vector: Array(384).fill(1), lexical: 0.5 } }),
+        'invalid_request',
+        '/search/lexical',
+        'invalid_value',
       ));
 
     test('a search text that is too long', () =>

@@ -5,6 +5,7 @@ import { Random } from '../helpers/random.js';
 import type { OpenDatabases } from './open-databases.js';
 import { given, Oracle, type OracleRequest } from './oracle.js';
 import { DIMENSIONS, randomFilter, randomRecords, randomVector } from './random-records.js';
+import { relevanceScore } from './score.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Operation, Result, TestDatabase } from './test-database.js';
 
@@ -104,6 +105,68 @@ export function describeVectors(open: OpenDatabases): void {
       await copy.upsert(results);
       expect((await database.databases.monitor.stats()).embedder!.inferences).toBe(before);
       expect(await copy.export({ vectors: true })).toEqual(await database.export({ vectors: true }));
+    });
+  });
+
+  describe('a search by vector in a database with a model', () => {
+    const shared = SharedDatabases.use(open);
+
+    test('is that of the oracle over the stored vectors, in any request', async () => {
+      const random = new Random(34);
+      const database = await shared.create({ embed: { columns: ['text'] }, lexical: true });
+      const [things, places] = ['tower violin ice falcon'.split(' '), 'Paris sea night'.split(' ')];
+      await database.upsert(
+        things.flatMap((thing, at) =>
+          places.flatMap((place, to) => [
+            { data: { text: `a ${thing} of ${place}`, thing, place } },
+            // A record of the same text, so that scores tie, and one with several passages.
+            { data: { text: `a ${thing} of ${place}`, thing: 'twin', place } },
+            ...(at === to ? [{ data: { text: `the ${thing} of ${place} `.repeat(120), thing, place } }] : []),
+          ]),
+        ),
+      );
+      const before = (await database.databases.monitor.stats()).embedder!.inferences;
+      const stored = await storedIn(database);
+      const records = await database.drain('query', {}, { form: 'both' });
+      const vectorsOfRecord = (id: number | string) => {
+        const { vector, passages = [] } = stored.get(id) as Vectors;
+        return vector === undefined ? passages.map((passage) => passage.vector) : [vector];
+      };
+      for (let round = 0; round < 30; round++) {
+        const form = random.pick(RECORD_FORMS);
+        const near = random.pick(vectorsOfRecord(random.pick(records).id));
+        const vector = near.map((part) => 3 * part + (random.next() - 0.5) * random.pick([0, 0.1]));
+        const threshold = random.pick([0, 0.2, 0.6]);
+        const place = random.pick([undefined, ...places]);
+        const filter = { condition: 'AND', rules: [{ column: 'place', operator: 'equals', value: place }] };
+        const request = { search: { vector, threshold }, ...(place !== undefined && { filter }) };
+        const found = await database.drain('search', request, { form, limit: () => random.pick([2, 9]) });
+        const expected = records
+          .filter(({ data }) => place === undefined || data.place === place)
+          .map(({ id, uuid }) => {
+            const scores = vectorsOfRecord(id).map((stored) => relevanceScore(vector, stored));
+            return { id: form === 'uuid' ? uuid! : id, relevance_score: Math.max(...scores) };
+          })
+          .filter(({ relevance_score }) => relevance_score >= threshold)
+          .sort((a, b) => b.relevance_score - a.relevance_score || (a.id < b.id ? -1 : 1));
+        expect(found.map(({ id, relevance_score }) => ({ id, relevance_score }))).toEqual(expected);
+        // Words count as beside a text: L is the score of a search for them alone.
+        const text = `${random.pick(things)} ${random.pick(places)}`;
+        const blended = { search: { vector, text, lexical: 0.4, threshold: 0 } };
+        const words = { search: { vector, text, lexical: 1, threshold: 0 } };
+        const meaning = { search: { vector, threshold: 0 } };
+        const [score, l, cosine] = await Promise.all(
+          [blended, words, meaning].map(async (asked) => {
+            const results = await database.drain('search', asked);
+            return new Map(results.map(({ id, relevance_score }) => [id, relevance_score!]));
+          }),
+        );
+        expect(score!.size).toBe(records.length);
+        for (const [id, value] of score!) {
+          expect(value).toBeCloseTo(0.6 * cosine!.get(id)! + 0.4 * l!.get(id)!, 8);
+        }
+      }
+      expect((await database.databases.monitor.stats()).embedder!.inferences).toBe(before);
     });
   });
 

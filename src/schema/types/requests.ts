@@ -4,7 +4,7 @@ import type { ColumnName, Data, NumberColumn, Vector } from '../columns.js';
 import type { Action } from '../keys.js';
 import type { Filter, FilterGroup } from './filter.js';
 
-/** What to search for: a text, or a vector if the database has no model. This alternative has `text`. */
+/** What to search for: a text, in a database with a model, or a vector. This alternative has `text`. */
 export interface TextSearch {
   /**
    * Text to search for by meaning, at most 8000 bytes of UTF-8. Only for a database with a model.
@@ -26,7 +26,7 @@ export interface TextSearch {
   vector?: undefined;
 }
 
-/** What to search for: a text, or a vector if the database has no model. This alternative has `vector`. */
+/** What to search for: a text, in a database with a model, or a vector. This alternative has `vector`. */
 export interface VectorSearch {
   /**
    * Text to search for by meaning, at most 8000 bytes of UTF-8. Only for a database with a model.
@@ -34,8 +34,8 @@ export interface VectorSearch {
    */
   text?: string | undefined;
   /**
-   * A vector with as many values as the database has dimensions. Only for a database without a model.
-   * 1 to 4096 items.
+   * A vector with as many values as the database has dimensions, such as one that the model of the
+   * database made. 1 to 4096 items.
    */
   vector: Vector;
   /**
@@ -51,7 +51,7 @@ export interface VectorSearch {
   lexical?: number | undefined;
 }
 
-/** What to search for: a text, or a vector if the database has no model. */
+/** What to search for: a text, in a database with a model, or a vector. */
 export type Search = TextSearch | VectorSearch;
 
 /**
@@ -152,7 +152,7 @@ export type Sort<T = Data> = ColumnSort<T> | TimeSort;
 
 /** A search by meaning. */
 export interface SearchRequest<T = Data> {
-  /** What to search for: a text, or a vector if the database has no model. */
+  /** What to search for: a text, in a database with a model, or a vector. */
   search: Search;
   /** Rules that every result satisfies. Default: all records. */
   filter?: Filter<T> | undefined;

@@ -19,8 +19,8 @@ pub(crate) struct Search {
     pub(crate) lexical: Option<LexicalRequest>,
     /// Whether the request asks for the best passages of results.
     passages: bool,
-    /// Fingerprint of the model that made the query's vector, if the caller states it; `Some(None)` is no model.
-    embedded_by: Option<Option<String>>,
+    /// Fingerprint of the model that made the query's vector; `None` for a vector of the caller.
+    embedded_by: Option<String>,
 }
 
 /// The exact words of a search.
@@ -63,10 +63,7 @@ impl Search {
             cursor,
             lexical: LexicalRequest::parse(&request)?,
             passages: request.flag("passages")?,
-            embedded_by: request
-                .members
-                .get("embedded_by")
-                .map(|by| by.as_str().map(str::to_owned)),
+            embedded_by: request.text("embedded_by")?.map(str::to_owned),
         })
     }
 
@@ -81,7 +78,7 @@ impl Search {
         is_lexical: bool,
         vector: &[T],
     ) -> Result<Vec<i32>, Error> {
-        if (self.embedded_by.as_ref()).is_some_and(|by| *by != settings.fingerprint) {
+        if self.embedded_by.is_some() && self.embedded_by != settings.fingerprint {
             return Err(Error::Stale);
         }
         let (expected, got) = (settings.dimensions, vector.len());
