@@ -3,5 +3,5 @@
 import './platform/dispose-symbols.js';
 
 export * from './api/index.js';
-export type { ModelCall, ModelFunction, ModelSource, OpenProgress } from './databases/public-types.js';
+export type { ModelCall, ModelFunction, ModelSource } from './databases/public-types.js';
 export { Cosift, type OpenOptions, open } from './library/cosift.js';

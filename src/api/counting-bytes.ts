@@ -1,4 +1,4 @@
-import type { BackupProgress } from './options.js';
+import type { BackupOptions } from './options.js';
 
 /**
  * Yields the chunks of an archive of `total` bytes, and reports the progress before the first and with each. Throws when
@@ -7,7 +7,7 @@ import type { BackupProgress } from './options.js';
 export async function* countingBytes(
   chunks: AsyncIterable<Uint8Array>,
   total: number,
-  onProgress: ((progress: BackupProgress) => void) | undefined,
+  onProgress: BackupOptions['onProgress'],
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let bytes = 0;
   onProgress?.({ bytes, total });

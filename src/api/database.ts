@@ -21,13 +21,12 @@ import type { CheckedRequest } from './checked-copy.js';
 import type { DatabasePort, PageRequests } from './database-port.js';
 import { follow } from './follow.js';
 import { itemsOf } from './items-of.js';
-import { bytesOf, type LineChunks } from './line-chunks.js';
+import { bytesOf } from './line-chunks.js';
 import type {
   CallOptions,
   ChangesRequest,
   DeleteOptions,
   ExportOptions,
-  FollowRequest,
   GetOptions,
   MapOptions,
   Query,
@@ -126,7 +125,10 @@ export class Database<T extends Columns<T> = Data> {
    *
    * @throws {CosiftError} `invalid_request` for a chunk that is neither bytes nor text.
    */
-  upsertLines(chunks: LineChunks, options?: UpsertLinesOptions): AsyncGenerator<LineEvent, void, undefined> {
+  upsertLines(
+    chunks: Iterable<Uint8Array | string> | AsyncIterable<Uint8Array | string>,
+    options?: UpsertLinesOptions,
+  ): AsyncGenerator<LineEvent, void, undefined> {
     return itemsOf(() => {
       const { signal, onProgress } = upsertOptions(options);
       return withProgress(portOf(this).upsertLines(bytesOf(chunks), { signal }), { onProgress });
@@ -287,7 +289,10 @@ export class Database<T extends Columns<T> = Data> {
   }
 
   /** Yields every change after a position, and waits for further ones. Fails as {@link changes} does. */
-  follow(request?: FollowRequest, options?: CallOptions): AsyncGenerator<Change, never, undefined> {
+  follow(
+    request?: Omit<ChangesRequest, 'limit'>,
+    options?: CallOptions,
+  ): AsyncGenerator<Change, never, undefined> {
     return itemsOf(() => follow(this, request, options));
   }
 

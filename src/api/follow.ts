@@ -3,7 +3,7 @@ import { checkOptions } from '../schema/options.js';
 import type { Change } from '../schema/public-types.js';
 import { callOptions } from './call-options.js';
 import type { DatabasePort } from './database-port.js';
-import type { CallOptions, FollowRequest } from './options.js';
+import type { CallOptions, ChangesRequest } from './options.js';
 
 /** The maximum number of changes that one call returns. */
 const MAX_CHANGES = 1000;
@@ -13,7 +13,7 @@ const MIN_WAIT_MS = 1_000;
 /** Yields the changes of a database from a position on, and waits for further ones. */
 export function follow(
   database: Pick<DatabasePort, 'changes'>,
-  request: FollowRequest = {},
+  request: Omit<ChangesRequest, 'limit'> = {},
   options?: CallOptions,
 ): AsyncGenerator<Change, never, undefined> {
   checkOptions('follow', request);
@@ -22,7 +22,7 @@ export function follow(
 
 async function* changesOf(
   database: Pick<DatabasePort, 'changes'>,
-  { after, epoch, waitMs = DEFAULT_WAIT_MS }: FollowRequest,
+  { after, epoch, waitMs = DEFAULT_WAIT_MS }: Omit<ChangesRequest, 'limit'>,
   options: CallOptions,
 ): AsyncGenerator<Change, never, undefined> {
   let position = { after, epoch };

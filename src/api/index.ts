@@ -8,14 +8,12 @@ export {
   type ProblemCode,
 } from '../errors.js';
 export type {
-  Action,
   ColumnChanges,
   ColumnName,
   Columns,
   ColumnValue,
   Data,
   LineEvent,
-  Operator,
   Vector,
 } from '../schema/public-types.js';
 export type { Filter, FilterGroup, FilterRule } from '../schema/types/filter.js';
@@ -64,15 +62,12 @@ export type {
 export type { Database, RecordSource, SearchResult } from './database.js';
 export type { Databases } from './databases.js';
 export * from './filters.js';
-export type { LineChunks } from './line-chunks.js';
 export type {
   BackupOptions,
-  BackupProgress,
   CallOptions,
   ChangesRequest,
   DeleteOptions,
   ExportOptions,
-  FollowRequest,
   GetOptions,
   MapOptions,
   PageOptions,
@@ -84,5 +79,4 @@ export type {
   SelectOptions,
   UpsertLinesOptions,
   UpsertOptions,
-  UpsertProgress,
 } from './options.js';

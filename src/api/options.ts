@@ -110,16 +110,10 @@ export type DeleteOptions<T = Data> = CallOptions &
     | { ids?: undefined; filter?: Filter<T> | undefined; timeRange: TimeRangeFrom | TimeRangeUntil }
   );
 
-/** How far an upsert has come. */
-export interface UpsertProgress {
-  /** Number of records that are durable and searchable. */
-  committed: number;
-}
-
 /** Options of `upsert`. */
 export interface UpsertOptions extends CallOptions {
-  /** Called after each commit, which has up to 1,000 records. */
-  onProgress?: ((progress: UpsertProgress) => void) | undefined;
+  /** Called after each commit, which has up to 1,000 records, with the number of records that are durable and searchable. */
+  onProgress?: ((progress: { committed: number }) => void) | undefined;
 }
 
 /** Options of `upsertLines`. */
@@ -156,20 +150,12 @@ export interface ReembedOptions extends CallOptions {
   cancelOnAbort?: boolean | undefined;
 }
 
-/** How much of an archive was read. */
-export interface BackupProgress {
-  /** Bytes that were read. */
-  bytes: number;
-  /** Bytes of the whole archive. */
-  total: number;
-}
-
 /** Options of `backup`. */
 export interface BackupOptions extends CallOptions {
   /** The id of the only database to back up, without keys and webhooks. Default: everything. */
   database?: string | undefined;
-  /** Called when the archive is ready to be read, and with each chunk. */
-  onProgress?: ((progress: BackupProgress) => void) | undefined;
+  /** Called when the archive is ready to be read, and with each chunk: `bytes` of the `total` of the archive are read. */
+  onProgress?: ((progress: { bytes: number; total: number }) => void) | undefined;
 }
 
 /** The part of the change feed to read. */
@@ -186,6 +172,3 @@ export interface ChangesRequest {
   /** The feed that `after` is a position of, from an earlier result. Default: the current feed. */
   epoch?: string | undefined;
 }
-
-/** Where `follow` begins, and how long each of its calls waits: `waitMs` is 30,000 by default. */
-export interface FollowRequest extends Omit<ChangesRequest, 'limit'> {}

@@ -2,6 +2,7 @@
 
 export * from '../api/index.js';
 export type {
+  Action,
   CreatedWebhook,
   IssuedKey,
   KeyDescription,

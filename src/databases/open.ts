@@ -9,7 +9,6 @@ import { LocalStore } from '../store/local/index.js';
 import type { PostgresStore } from '../store/postgres/index.js';
 import { keptModels } from './kept-models.js';
 import { isDirectory, type ModelSources, Models } from './models.js';
-import type { OpenProgress } from './public-types.js';
 import { DatabaseService } from './service.js';
 
 /** A PostgreSQL database with pgvector. */
@@ -77,6 +76,16 @@ export async function openPostgres(
     probes: new NodePostgres({ ...common, url, maxConnections: 1 }),
     connections,
   });
+}
+
+/** How far the opening of a directory has come. */
+interface OpenProgress {
+  /** Number of databases. */
+  databases: number;
+  /** Number of databases that are loaded. */
+  loaded: number;
+  /** Number of records that are loaded. */
+  records: number;
 }
 
 export interface OpenCall {

@@ -9,7 +9,7 @@ import { refuseMore } from '../api/refuse-more.js';
 import { settingsCall } from '../api/requests.js';
 import { unlessAborted, untilAborted } from '../async/until-aborted.js';
 import { checkModelSources, type DatabaseService, openDatabases } from '../databases/index.js';
-import type { ModelSource, OpenProgress } from '../databases/public-types.js';
+import type { ModelSource } from '../databases/public-types.js';
 import {
   type Columns,
   checkDatabaseSettings,
@@ -42,8 +42,11 @@ export interface OpenOptions {
   models?: Readonly<Record<string, ModelSource>> | undefined;
   /** Ends the opening with the signal's reason, once the directory is released. */
   signal?: AbortSignal | undefined;
-  /** Called with the progress, a few times a second while databases are loaded, and once when all are. */
-  onProgress?: ((progress: OpenProgress) => void) | undefined;
+  /**
+   * Called with the progress, a few times a second while databases are loaded, and once when all are: the number of
+   * `databases`, and how many of them and of their `records` are loaded.
+   */
+  onProgress?: ((progress: { databases: number; loaded: number; records: number }) => void) | undefined;
 }
 
 /**

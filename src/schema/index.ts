@@ -3,6 +3,7 @@ export * from './check.js';
 export type { ComponentName } from './components.js';
 export { COMPONENTS } from './components.js';
 export { shown } from './details.js';
+export type { Operator } from './filter.js';
 export * from './ids.js';
 export { ACTIONS } from './keys.js';
 export type { Limits } from './limits.js';

@@ -1,6 +1,5 @@
 /** The types of requests and responses, without the schemas: what a program needs that uses the library or the client. */
 export type * from './columns.js';
-export type { Operator } from './filter.js';
 export type { Action } from './keys.js';
 export type * from './types/filter.js';
 export type * from './types/requests.js';

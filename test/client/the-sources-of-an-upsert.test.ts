@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Database, LineChunks, NewRecord } from '../../src/api/index.js';
+import type { Database, NewRecord } from '../../src/api/index.js';
+import type { LineChunks } from '../../src/api/line-chunks.js';
 import { CosiftError } from '../../src/client/index.js';
 import { bothSides } from './both-sides.js';
 

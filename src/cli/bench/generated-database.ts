@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Database, Databases, LineChunks } from '../../api/index.js';
+import type { Database, Databases } from '../../api/index.js';
+import type { LineChunks } from '../../api/line-chunks.js';
 import { isCode } from '../../errors.js';
 import { generatedLines } from './generated-records.js';
 
