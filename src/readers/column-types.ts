@@ -71,9 +71,17 @@ class Candidate {
     this.first ??= { text, line };
     if (this.form !== undefined) return;
     const formats = Number.isNaN(value) ? [] : (this.#formats ?? this.#formatsOf(text));
-    this.#formats = formats.filter((format) => valueText(value, format) === text);
+    this.#formats = formatsOfText(formats, value, text);
     if (this.#formats.length === 0) this.form = { text, line };
   }
+}
+
+/** Returns the formats in which the text of a value is written: mostly all of them. */
+function formatsOfText(formats: readonly ValueFormat[], value: number | boolean, text: string) {
+  for (const format of formats) {
+    if (valueText(value, format) !== text) return formats.filter((other) => valueText(value, other) === text);
+  }
+  return formats;
 }
 
 /**

@@ -3,6 +3,7 @@
 import type { DatabaseSettings, ValueFormats } from '../schema/types/requests.js';
 import type { DatabaseDescription } from '../schema/types/responses.js';
 import { textOf } from './cells.js';
+import { ChosenColumns } from './chosen-columns.js';
 import { addedFormats, settingsWith } from './column-formats.js';
 import type { ColumnType, TypeHint } from './column-types.js';
 import { type CsvLayout, detectLayout, linesAboveHeader } from './csv/dialect.js';
@@ -36,8 +37,8 @@ export interface RecordLine {
   line: number;
 }
 
-/** The types that the user chose. */
-type Types = Readonly<Record<string, ColumnType>>;
+/** The types that the user chose; `skip` leaves a column out. */
+type Types = Readonly<Record<string, ColumnType | 'skip' | undefined>>;
 
 /** A `File` of a browser does not change while it is read. */
 const SOURCE = { file: '', checkUnchanged: async () => undefined };
@@ -151,9 +152,20 @@ export class BrowserFile {
     return identity as IdentityColumns;
   }
 
-  #inputWith(types: Types): Input {
+  #inputWith(choices: Types): Input {
+    const skipped: string[] = [];
+    const types: Record<string, ColumnType> = Object.create(null);
+    for (const [name, type] of Object.entries(choices)) {
+      // The column may have become that of the identity.
+      if (type === 'skip' && name !== this.identity.column) skipped.push(name);
+      if (type !== undefined && type !== 'skip') types[name] = type;
+    }
+    // An export has no format for what is not stored.
+    for (const name of skipped) types[name] = 'text';
+    // Of several names, each may have a comma.
+    const chosen = new ChosenColumns({ skipColumns: [...skipped, ...skipped] });
     const options = { types, ...(this.#idColumn !== undefined && { idColumn: this.#idColumn }) };
-    return new Input(SOURCE, options, this.#format, this.#inspection);
+    return new Input(SOURCE, options, chosen.applyTo(this.#format), this.#inspection, chosen);
   }
 
   /** The formats of the columns that a new database has. */

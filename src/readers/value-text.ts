@@ -39,5 +39,6 @@ function pythonText(value: number): string {
 }
 
 function withoutZero(text: string): string {
-  return text.replace(/^(-?)0\./, '$1.');
+  if (text.startsWith('0.')) return text.slice(1);
+  return text.startsWith('-0.') ? `-${text.slice(2)}` : text;
 }

@@ -134,6 +134,22 @@ test('prices are numbers, and their database keeps how they are written', async 
   }
 });
 
+test('a column that is left out is not stored, nor offered for the search', async ({ open, service }) => {
+  const tab = await open();
+  await choose(tab, 'secrets.csv', 'id,name,"a, b",a,price\n1,Hat,secret,x,5.00\n2,Pen,secret,y,2.50\n');
+  expect(await tab.page.getByLabel('Type of id').locator('option').allTextContents()).not.toContain(
+    'left out',
+  );
+  await tab.page.getByLabel('Type of a, b').selectOption('left out');
+  await tab.page.getByLabel('Type of price').selectOption('left out');
+  expect(await tab.page.locator('.embedding label').allTextContents()).not.toContain('a, b');
+  await submit(tab);
+  await tab.page.getByRole('heading', { name: '2 records stored in secrets' }).waitFor();
+  const { body } = await service.call('GET', '/v1/databases/secrets');
+  expect(body.columns.map(({ name }: { name: string }) => name)).toEqual(['name', 'a']);
+  expect(body).not.toHaveProperty('formats');
+});
+
 test('one value of another kind stores no record twice', async ({ open, service }) => {
   await service.call('PUT', '/v1/databases/kinds', {});
   const records = [1, 2].map((id) => ({ id, data: { name: 'a' } }));

@@ -52,6 +52,10 @@ export function Preview({ task, service }) {
                     (choice) =>
                       html`<option value=${choice} selected=${choice === (types[name] ?? type)}>${choice}</option>`,
                   )}
+                  ${
+                    name !== content.identity.column &&
+                    html`<option value="skip" selected=${types[name] === 'skip'}>left out</option>`
+                  }
                 </select>
               </th>`,
             )}
