@@ -75,7 +75,7 @@ async function outputs(commands: readonly string[][], target: readonly string[])
 const COMMANDS = [
   ['query', 'facts', '--sort', 'name'],
   ['search', 'a tower', '--database', 'facts', '--all', '--csv', '--columns', 'name', '--threshold', '0'],
-  ['get', 'facts', '2', '--json'],
+  ['get', 'facts', '2', '--json', '--vectors'],
   ['databases', 'show', 'facts'],
   ['query', 'facts', '--all', '--csv'],
   ['query', 'facts', '--json', '--limit', '2', '--sort-time', 'created_at'],
@@ -127,7 +127,14 @@ test(
     expect(search).toMatch(/^score {3}id {2}name/);
     expect(found).toMatch(/^relevance_score,id,key,name\n0\.\d+,1,,Eiffel Tower\n/);
     expect(one).toMatch(/^data\.2024 +5$/m);
-    expect(Object.keys(JSON.parse(two))).toEqual(['id', 'uuid', 'data', 'timestamps']);
+    expect(Object.keys(JSON.parse(two))).toEqual([
+      'id',
+      'uuid',
+      'data',
+      'timestamps',
+      'vector',
+      'embedded_by',
+    ]);
     expect(JSON.parse(list).map(({ id }: { id: string }) => id)).toEqual(['facts', 'many']);
 
     // A reader that stops early ends the command quietly.
