@@ -8,12 +8,32 @@ export function addedFormats(input: Input, existing: ValueFormats = {}): ValueFo
   return added.length === 0 ? undefined : Object.fromEntries(added);
 }
 
-/** The columns that a file writes in another format than a database. */
-export function otherFormats(input: Input, existing: ValueFormats = {}): string[] {
-  return formatsOf(input).flatMap(([name]) => {
-    const isOther =
-      Object.hasOwn(existing, name) && !input.inspection?.formatsOf(name).includes(existing[name]);
-    return isOther ? [name] : [];
+/** How the columns of a file of CSV differ from those of a database, for people. */
+export function differences(
+  input: Input,
+  { formats = {}, columns }: Pick<DatabaseDescription, 'formats' | 'columns'>,
+): string[] {
+  const typesOf = new Map(columns.map(({ name, types }) => [name, types]));
+  return (input.inspection?.names ?? []).flatMap((name) => {
+    const all = input.formatsOf(name);
+    const [here] = all;
+    if (all.length === 0) return [];
+    const there = Object.hasOwn(formats, name) ? formats[name] : undefined;
+    const type = input.typeOf(name);
+    const types = typesOf.get(name) ?? [];
+    if (types.includes('string') && !types.some((one) => one === type)) {
+      return [`column "${name}": a ${type} in the file, and text in the database: --types ${name}=text`];
+    }
+    if (there !== undefined && !all.includes(there)) {
+      const format = here ?? 'of JavaScript';
+      return [
+        `column "${name}": the file has the format ${format}, and exports of the database have ${there}`,
+      ];
+    }
+    if (there === undefined && here !== undefined && types.some((one) => one === type)) {
+      return [`column "${name}": exports of the database have the format ${here} from now on`];
+    }
+    return [];
   });
 }
 
@@ -27,7 +47,7 @@ export function settingsWith(
 
 function formatsOf(input: Input): [name: string, format: string][] {
   return (input.inspection?.names ?? []).flatMap((name) => {
-    const format = input.formatOf(name);
+    const [format] = input.formatsOf(name);
     return format === undefined ? [] : [[name, format]];
   });
 }

@@ -117,11 +117,11 @@ export class Input {
     return this.#options.types?.[name] ?? this.inspection?.typeOf(name);
   }
 
-  /** The format of a column of CSV whose values are no texts; undefined for that of JavaScript. */
-  formatOf(name: string): ValueFormat {
+  /** The formats that a column of CSV has, the first of which is kept; empty for text. Undefined is that of JavaScript. */
+  formatsOf(name: string): readonly ValueFormat[] {
     const { identity, inspection } = this;
     const isIdentity = identity !== undefined && isIdentityOnly(name, identity);
-    return isIdentity || this.typeOf(name) === 'text' ? undefined : inspection?.formatsOf(name)[0];
+    return isIdentity || this.typeOf(name) === 'text' ? [] : (inspection?.formatsOf(name) ?? []);
   }
 
   hasDeclaredType(name: string): boolean {

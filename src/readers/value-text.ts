@@ -11,16 +11,25 @@ export function valueText(value: string | number | boolean, format: ValueFormat)
   if (format === '.#') return withoutZero(String(value));
   const decimals = /^0?\.(0+)$/.exec(format)?.[1]?.length;
   if (decimals === undefined) return String(value);
-  const text = value.toFixed(decimals);
-  if (Number(text) !== value || text.includes('e')) return undefined;
-  return format.startsWith('.') ? withoutZero(text) : text;
+  const text = fixedText(value, decimals);
+  return text !== undefined && format.startsWith('.') ? withoutZero(text) : text;
+}
+
+/** A number with so many decimals; undefined if it has more. `toFixed` writes digits that the number does not have. */
+function fixedText(value: number, decimals: number): string | undefined {
+  const text = String(value);
+  const [whole, fraction = ''] = text.split('.') as [string, string?];
+  const fixed = text.includes('e') ? value.toFixed(decimals) : `${whole}.${fraction.padEnd(decimals, '0')}`;
+  const isSame = fixed.length - fixed.indexOf('.') - 1 === decimals && Number(fixed) === value;
+  return isSame && !fixed.includes('e') ? fixed : undefined;
 }
 
 /** The formats in which a text may be a number, those that more files have first. */
 export function numberFormats(text: string): ValueFormat[] {
   const decimals = /\.(\d{1,15})$/.exec(text)?.[1];
   const fixed = `.${'0'.repeat(decimals?.length ?? 0)}`;
-  return [undefined, 'python', ...(decimals === undefined ? [] : [`0${fixed}`, fixed]), '.#'];
+  const [withZero, without] = decimals === undefined ? [[], []] : [[`0${fixed}`], [fixed]];
+  return [undefined, 'python', ...withZero, '.#', ...without];
 }
 
 export const BOOLEAN_FORMATS: readonly ValueFormat[] = [undefined, 'True', 'TRUE'];

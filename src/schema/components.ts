@@ -13,6 +13,7 @@ import * as reembedding from './reembedding.js';
 import * as search from './search.js';
 import * as time from './time.js';
 import * as upsertStream from './upsert-stream.js';
+import { valueFormats } from './value-formats.js';
 import * as webhooks from './webhooks.js';
 
 /** The schemas of requests and responses, under the names by which others refer to them. */
@@ -60,7 +61,7 @@ export const COMPONENTS = {
   Change: changes.change,
   Changes: changes.changes,
   Embed: databases.embed,
-  ValueFormats: databases.valueFormats,
+  ValueFormats: valueFormats,
   DatabaseSettings: databases.databaseSettings,
   DatabaseDescription: databases.databaseDescription,
   DatabaseList: databases.databaseList,

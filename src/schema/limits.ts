@@ -45,8 +45,8 @@ export const LIMIT_MEANINGS: Readonly<Record<keyof Limits, string>> = {
     'bytes of the records on one page; a page that would be larger has fewer records, but at least one, and ' +
     '`has_more` is true',
   database_columns:
-    'distinct column names of a database, including those of deleted records; if the limit is lowered, existing ' +
-    'columns stay',
+    'distinct column names of a database, including those of deleted records, and the number of its `formats`; if the ' +
+    'limit is lowered, existing ones stay',
   passages_per_record:
     'parts into which the text of a record is split if it is longer than the window of the model; a record with more ' +
     'gets 400 in a batch, and a `problem` line in an NDJSON stream',

@@ -1,6 +1,5 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import type { Problem } from '../errors.js';
-import { valueFormat } from './databases.js';
 import {
   notMember,
   notOfType,
@@ -16,6 +15,7 @@ import { column } from './filter.js';
 import { creatorId, DATABASE_ID, EPOCH, shortId, textId, UUID } from './ids.js';
 import { escapeToken } from './plain.js';
 import { suggest } from './suggest.js';
+import { valueFormat } from './value-formats.js';
 import { url } from './webhooks.js';
 
 /** What a text must be to match each pattern of the schemas, for people. */
@@ -136,8 +136,11 @@ function problemOf(error: ErrorObject): Problem {
     case 'oneOf':
     case 'anyOf':
       return noBranch(error);
-    case 'minProperties':
     case 'maxProperties':
+      if (pointer !== '')
+        return invalid(tooMany(Object.keys(error.data as object).length, params.limit, 'members'));
+      return invalid('needs either "ids", or at least one of "filter" and "time_range"');
+    case 'minProperties':
       if (pointer !== '') return invalid('must not be empty');
       return invalid('needs either "ids", or at least one of "filter" and "time_range"');
     default:

@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { open } from '../../src/index.js';
-import { cosift, temporaryDirectory } from '../helpers/processes.js';
+import { Client } from '../../src/client/index.js';
+import { and, equals, open } from '../../src/index.js';
+import { cosift, KEY, launch, serve, temporaryDirectory } from '../helpers/processes.js';
 
 /** Files as other programs write them, with the columns that are no texts. */
 const FILES = {
@@ -27,9 +28,14 @@ const FILES = {
     formats: { amount: '0.00', paid: 'TRUE' },
   },
   'a file without zeros before the point': {
-    text: ['county,rate,part', 'a,.097,.5', 'b,.120,.25', 'c,1.000,2'],
-    types: { rate: 'number', part: 'number' },
-    formats: { rate: '.000', part: '.#' },
+    text: ['county,rate,part,same', 'a,.097,.5,.5', 'b,.120,.25,.2', 'c,1.000,2,.1'],
+    types: { rate: 'number', part: 'number', same: 'number' },
+    formats: { rate: '.000', part: '.#', same: '.#' },
+  },
+  'numbers with more decimals than a double has there': {
+    text: ['name,share', 'a,1234567890.10000000', 'b,0.00000001', 'c,-12.50000000'],
+    types: { share: 'number' },
+    formats: { share: '0.00000000' },
   },
 };
 
@@ -128,4 +134,60 @@ test('a later file adds formats, and is told of those that differ', async () => 
     'Ink,5.00,.25',
     'Box,12.50,.5',
   ]);
+});
+
+test('a later file says what it changes', async () => {
+  const directory = await temporaryDirectory();
+  await imported(directory, 'products', ['name,version,count,price', 'Hat,1.9,5,1.50', 'Pen,1.10,6,2.25']);
+  const later = ['name,version,count,price', 'Ink,2.20,7.00,3', 'Box,1.10,8.50,4'];
+  const { stderr } = await imported(directory, 'products', later);
+  const notices = stderr.split('\n').filter((line) => line.startsWith('column '));
+  expect(notices).toEqual([
+    'column "version": a number in the file, and text in the database: --types version=text',
+    'column "count": exports of the database have the format 0.00 from now on',
+    'column "price": the file has the format of JavaScript, and exports of the database have 0.00',
+  ]);
+});
+
+test('imports side by side of files with other formats are all stored', async () => {
+  const directory = await temporaryDirectory();
+  const { url } = await serve(join(directory, 'data'));
+  const prices = ['1.50', '.5', '2.0', '.250'];
+  const files = prices.map((_, i) => join(directory, `${i}.csv`));
+  for (const [i, file] of files.entries()) await writeFile(file, `name,price\nn${i},${prices[i]}\n`);
+  const server = ['--url', url, '--key', KEY];
+  for (const database of ['a', 'b']) {
+    const ends = await Promise.all(
+      files.map((file) => launch('import', file, '--database', database, ...server)),
+    );
+    for (const { code, stderr } of ends) expect(code, stderr).toBe(0);
+    const { stdout } = await run('query', database, '--json', ...server);
+    expect(JSON.parse(stdout).results).toHaveLength(prices.length);
+  }
+});
+
+test('a key that may not keep or read formats says what that changes', async () => {
+  const directory = await temporaryDirectory();
+  const { url } = await serve(join(directory, 'data'));
+  const admin = ['--url', url, '--key', KEY];
+  const file = join(directory, 'a.csv');
+  await writeFile(file, 'id,name,price\n1,Hat,1.50\n');
+  await run('databases', 'create', 'd', '--embed', 'name', ...admin);
+  await using client = new Client({ url, key: KEY });
+  const writer = await client.issueKey({
+    name: 'w',
+    actions: ['records.read', 'records.write'],
+    databases: ['d'],
+  });
+  const { stderr } = await run('import', file, '--database', 'd', '--url', url, '--key', writer.key);
+  expect(stderr).toContain(
+    'the key may not change settings of the database, so exports write the numbers of "price"',
+  );
+
+  const filter = and(equals('name', 'Hat'));
+  const reader = await client.issueKey({ name: 'r', actions: ['records.read'], databases: ['d'], filter });
+  const read = await run('export', '--database', 'd', '--format', 'csv', '--url', url, '--key', reader.key);
+  expect(read.stderr).toContain(
+    'the key may not describe the database, so numbers are written as JavaScript',
+  );
 });

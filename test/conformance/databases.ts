@@ -54,6 +54,11 @@ export function describeDatabases(open: OpenDatabases): void {
       await expect(create({ dimensions: 3, formats: { rate: '.#' } })).rejects.toMatchObject({
         code: 'database_exists',
       });
+      // What is refused changes nothing else.
+      await expect(create({ lexical: true, formats: { open: 'TRUE' } })).rejects.toMatchObject({
+        code: 'database_exists',
+      });
+      expect(await catalog.describe(id)).toMatchObject({ lexical: false });
       const described = await catalog.describe(id);
       expect(JSON.stringify(described.formats)).toBe(JSON.stringify(more));
       expect(JSON.parse(Buffer.from(await catalog.describeJson(id)).toString())).toEqual(described);
@@ -61,6 +66,30 @@ export function describeDatabases(open: OpenDatabases): void {
 
       await catalog.drop(id);
       expect((await catalog.create(id, { dimensions: 2 })).database).not.toHaveProperty('formats');
+    });
+
+    test('a database has at most as many formats as columns', async () => {
+      const { catalog } = shared.databases;
+      const formats = (prefix: string, count: number) =>
+        Object.fromEntries(Array.from({ length: count }, (_, i) => [`${prefix}${i}`, '0.00']));
+      const tooMany = {
+        code: 'invalid_request',
+        problems: [{ pointer: '/formats', code: 'too_many_columns' }],
+      };
+      const create = (id: string, given: Record<string, string>) =>
+        catalog.create(id, { dimensions: 2, formats: given });
+      const missing = shared.newId();
+      await expect(create(missing, formats('a', 10_001))).rejects.toMatchObject(tooMany);
+      await expect(catalog.describe(missing)).rejects.toMatchObject({ code: 'database_not_found' });
+
+      const { id } = await shared.create({ dimensions: 2, formats: formats('a', 6_000) });
+      await expect(create(id, formats('b', 6_000))).rejects.toMatchObject(tooMany);
+      const { database } = await create(id, formats('b', 4_000));
+      expect(Object.keys(database.formats ?? {})).toHaveLength(10_000);
+      await expect(create(id, { ['x'.repeat(257)]: '0.00' })).rejects.toMatchObject({
+        code: 'invalid_request',
+      });
+      await catalog.drop(id);
     });
 
     test('creations side by side of one id create it once', async () => {

@@ -46,7 +46,10 @@ const REQUESTS: Partial<Record<ServiceComponent, Json[]>> = {
     { filter: FILTER, time_range: RANGE },
   ],
   WebhookRequest: [{ url: 'https://example.org/', after: 1 }],
-  DatabaseSettings: [{ embed: { columns: ['a', 'b'] }, model: 'm', lexical: true }, { dimensions: 3 }],
+  DatabaseSettings: [
+    { embed: { columns: ['a', 'b'] }, model: 'm', lexical: true },
+    { dimensions: 3, formats: { price: '0.00' } },
+  ],
   ReembeddingRequest: [{ model: 'm' }],
   KeyRequest: [
     { name: 'k', actions: ['search', 'records.read'], databases: ['a', 'b'], filter: FILTER },
@@ -95,6 +98,7 @@ function* mutations(value: Json): Generator<Json> {
       const { [name]: _, ...rest } = value;
       yield rest;
       yield { ...rest, [`${name}x`]: member };
+      yield { ...rest, [`${name}\u0001`]: member };
       for (const other of mutations(member)) yield { ...value, [name]: other };
     }
   }
@@ -117,6 +121,7 @@ const SENTENCES = [
   /^is (?:null|array|object|string|number|boolean), must be of type \w+( or \w+)*$/,
   /^must be (?:one of )?"[^"]+"(, "[^"]+")*$/,
   /^must not be empty$/,
+  /^is not a name for a column$/,
   /^must be absent, because "\w+" takes no value$/,
   /^lacks the member "\w+"$/,
   /^is not a known member; (?:did you mean "\w+"\?|known: \w+(, \w+)*)$/,

@@ -87,8 +87,8 @@ async function addFormats({ key, database, content, types, signal }) {
     const body = JSON.stringify(settings);
     await untilAnswered(signal, () => send('PUT', path, { key, body, signal }));
   } catch (failure) {
-    // A key may be allowed to write records only.
-    if (failure.code !== 'forbidden') throw failure;
+    // A key may be allowed to write records only, and another import may have added other formats meanwhile.
+    if (!['forbidden', 'database_exists'].includes(failure.code)) throw failure;
   }
 }
 

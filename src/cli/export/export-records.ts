@@ -96,8 +96,9 @@ class Export {
     try {
       return (await this.#database.describe({ signal: this.#signal })).formats;
     } catch (error) {
-      // An API key with a filter may not describe databases.
       if (!isCode(error, 'forbidden')) throw error;
+      this.#bar.clear();
+      warn('the key may not describe the database, so numbers are written as JavaScript writes them');
       return undefined;
     }
   }

@@ -92,7 +92,7 @@ function typesOf(input: Input): string[] {
   const isData = (name: string) => identity === undefined || !isIdentityOnly(name, identity);
   const names = inspection.names.filter(isData);
   const withFormat = (name: string) => {
-    const format = input.formatOf(name);
+    const [format] = input.formatsOf(name);
     return format === undefined ? name : `${name} (${format})`;
   };
   const typed = COLUMN_TYPES.map(

@@ -1,6 +1,6 @@
 import type { Database, Databases } from '../../api/index.js';
 import { isCode } from '../../errors.js';
-import { addedFormats, otherFormats, settingsWith } from '../../readers/column-formats.js';
+import { addedFormats, differences, settingsWith } from '../../readers/column-formats.js';
 import { OtherKind } from '../../readers/identity/other-kind.js';
 import type { Input, InputOptions } from '../../readers/input.js';
 import type { Row } from '../../readers/rows.js';
@@ -117,40 +117,62 @@ async function ensureDatabase(
 ): Promise<{ database: Database; isNew: boolean }> {
   const database = databases.database(id);
   const hasSettings = Object.keys(settings).length > 0;
-  let existing: DatabaseDescription | undefined;
-  let isNew = false;
-  try {
-    existing = await database.describe();
-  } catch (error) {
-    isNew = isCode(error, 'database_not_found');
-    // An API key may be allowed to create databases, and not to describe them.
-    if (!isNew && !(hasSettings && isCode(error, 'forbidden'))) throw error;
+  for (let attempt = 1; ; attempt++) {
+    const { existing, isMissing } = await described(database, hasSettings);
+    const formats = addedFormats(input, existing?.formats);
+    try {
+      if (isMissing) {
+        const all = { ...settings, ...(formats && { formats }) };
+        return { database: await databases.createDatabase(id, all), isNew: true };
+      }
+      if (hasSettings) await databases.createDatabase(id, settings);
+      const notices = existing === undefined ? [] : differences(input, existing);
+      if (formats !== undefined && !(await addFormats(databases, existing, formats))) {
+        const names = Object.keys(formats).map((name) => `"${name}"`);
+        notices.push(
+          `the key may not change settings of the database, so exports write the numbers of ${names.join(', ')} ` +
+            'as JavaScript does',
+        );
+      }
+      for (const notice of notices) print(printable(notice));
+      return { database, isNew: false };
+    } catch (error) {
+      // Another import may have created the database meanwhile, or have added the formats of its file.
+      const isOther = formats !== undefined && isCode(error, 'database_exists');
+      if (!isOther || attempt === MAX_ATTEMPTS) throw error;
+    }
   }
-  const formats = addedFormats(input, existing?.formats);
-  if (isNew) {
-    const all = { ...settings, ...(formats && { formats }) };
-    return { database: await databases.createDatabase(id, all), isNew };
-  }
-  if (hasSettings) await databases.createDatabase(id, settings);
-  if (existing === undefined) return { database, isNew };
-  if (formats !== undefined) await addFormats(databases, existing, formats);
-  for (const name of otherFormats(input, existing.formats)) {
-    const [here, there] = [input.formatOf(name), existing.formats?.[name]];
-    print(
-      printable(
-        `column "${name}": the file has the format ${here}, and exports of the database have ${there}`,
-      ),
-    );
-  }
-  return { database, isNew };
 }
 
-async function addFormats(databases: Databases, existing: DatabaseDescription, formats: ValueFormats) {
+const MAX_ATTEMPTS = 5;
+
+/** Describes a database; undefined where it is missing, or where an API key that may create it may not. */
+async function described(
+  database: Database,
+  hasSettings: boolean,
+): Promise<{ existing?: DatabaseDescription; isMissing: boolean }> {
+  try {
+    return { existing: await database.describe(), isMissing: false };
+  } catch (error) {
+    const isMissing = isCode(error, 'database_not_found');
+    if (!isMissing && !(hasSettings && isCode(error, 'forbidden'))) throw error;
+    return { isMissing };
+  }
+}
+
+/** Adds formats to a database; false if the API key may not. */
+async function addFormats(
+  databases: Databases,
+  existing: DatabaseDescription | undefined,
+  formats: ValueFormats,
+): Promise<boolean> {
+  if (existing === undefined) return false;
   try {
     await databases.createDatabase(existing.id, settingsWith(existing, formats));
+    return true;
   } catch (error) {
-    // An API key may be allowed to write records only. Exports then write the columns as JavaScript does.
     if (!isCode(error, 'forbidden')) throw error;
+    return false;
   }
 }
 

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { CosiftError } from '../../errors.js';
 import { checkedText, type FileKind, parseChecked, writeChecked } from '../../files/checked-file.js';
 import { readIfExists, removeTemporaries } from '../../files/secret-file.js';
-import { checkDatabaseSettings, DATABASE_ID, type ValueFormats } from '../../schema/index.js';
+import { checkDatabaseSettings, DATABASE_ID, type Limits, type ValueFormats } from '../../schema/index.js';
 import { withFormats } from '../value-formats.js';
 
 /** The formats of the columns of a database. */
@@ -21,11 +21,13 @@ export const FORMATS_FILE: FileKind<DatabaseFormats> = {
 /** The formats of the columns of all databases, in `formats.json` of a data directory. There is none without formats. */
 export class FormatsFile {
   readonly #path: string;
+  readonly #limits: Limits;
   #formats: ReadonlyMap<string, ValueFormats> = new Map();
   /** Resolves once the last change is written or has failed. */
   #lastChange: Promise<void> = Promise.resolve();
 
-  constructor(dataDirectory: string) {
+  constructor(dataDirectory: string, limits: Limits) {
+    this.#limits = limits;
     this.#path = path.join(dataDirectory, 'formats.json');
   }
 
@@ -56,20 +58,24 @@ export class FormatsFile {
   }
 
   /**
-   * Adds the formats of further columns.
+   * Returns the formats of a database that is to have `added`, too.
    *
-   * @throws {CosiftError} `database_exists` if a column has another format.
+   * @throws {CosiftError} `database_exists` if a column has another format; `invalid_request` if there are too many.
    */
-  add(database: string, added: ValueFormats = {}): Promise<void> {
-    return this.#change(database, (existing) => {
-      const formats = withFormats(existing, added);
-      if (formats !== undefined) return formats;
-      const text = JSON.stringify({ formats: existing });
-      throw new CosiftError(
-        'database_exists',
-        `database ${JSON.stringify(database)} exists with other settings: ${text}`,
-      );
-    });
+  with(database: string, added: ValueFormats | undefined): ValueFormats {
+    const existing = this.of(database);
+    const formats = withFormats(existing, added, this.#limits);
+    if (formats !== undefined) return formats;
+    const text = JSON.stringify({ formats: existing });
+    throw new CosiftError(
+      'database_exists',
+      `database ${JSON.stringify(database)} exists with other settings: ${text}`,
+    );
+  }
+
+  /** Adds the formats of further columns. Fails as {@link with} does. */
+  add(database: string, added: ValueFormats | undefined): Promise<void> {
+    return this.#change(database, () => this.with(database, added));
   }
 
   /** Forgets a database. */
@@ -78,11 +84,10 @@ export class FormatsFile {
   }
 
   /** Makes one change after the other. The formats change once the file is written. */
-  #change(database: string, change: (existing: ValueFormats | undefined) => ValueFormats): Promise<void> {
+  #change(database: string, change: () => ValueFormats): Promise<void> {
     const changed = this.#lastChange.then(async () => {
-      const existing = this.of(database);
-      const formats = change(existing);
-      if (JSON.stringify(formats) === JSON.stringify(existing ?? {})) return;
+      const formats = change();
+      if (JSON.stringify(formats) === JSON.stringify(this.of(database) ?? {})) return;
       const all = new Map(this.#formats).set(database, formats);
       if (Object.keys(formats).length === 0) all.delete(database);
       await writeChecked(this.#path, itemsOf(all), FORMATS_FILE);

@@ -2,7 +2,7 @@ import { totalmem } from 'node:os';
 import { endOfTurn } from '../../async/end-of-turn.js';
 import { type Stoppable, throwIfStopped } from '../../async/stoppable.js';
 import { CosiftError, isCode } from '../../errors.js';
-import { type Limits, parseJson } from '../../schema/index.js';
+import { type Limits, parseJson, type ValueFormats } from '../../schema/index.js';
 import type { EmbeddedVectors } from '../embedded-vectors.js';
 import type {
   CommitResult,
@@ -25,6 +25,7 @@ import type {
   StoreSettings,
 } from '../record-store.js';
 import type { DatabaseProgress, StoreEvents, StoreStats } from '../store-state.js';
+import { withFormats } from '../value-formats.js';
 import { type NativeEngine, type NativePage, native, type Prepared, type StopFlag } from './binding.js';
 import { engineLimits } from './engine-limits.js';
 import { runExamination } from './examination.js';
@@ -53,13 +54,15 @@ export class LocalStore implements RecordStore {
   readonly #native: NativeEngine;
   readonly #directory: string;
   readonly #formats: FormatsFile;
+  readonly #limits: Limits;
   readonly reembedder: LocalReembedder;
   #isBackingUp = false;
 
-  private constructor(engine: NativeEngine, directory: string) {
+  private constructor(engine: NativeEngine, directory: string, limits: Limits) {
     this.#native = engine;
     this.#directory = directory;
-    this.#formats = new FormatsFile(directory);
+    this.#limits = limits;
+    this.#formats = new FormatsFile(directory, limits);
     this.reembedder = new LocalReembedder(engine);
   }
 
@@ -76,7 +79,7 @@ export class LocalStore implements RecordStore {
     const vectorMegabytes = vectorMemoryMegabytes ?? defaultVectorMegabytes();
     const options = { threads, vectorMegabytes, limits: engineLimits(limits) };
     refuseUnfinishedRestore(directory);
-    const store = new LocalStore(unwrap(native().openEngine(directory, options)), directory);
+    const store = new LocalStore(unwrap(native().openEngine(directory, options)), directory, limits);
     // The lock is held now, so no other process writes these files.
     TemporaryCopy.removeLeftover(directory);
     return store;
@@ -95,10 +98,23 @@ export class LocalStore implements RecordStore {
     { formats, ...settings }: StoreSettings,
   ): Promise<{ created: boolean; database: StoredDatabase }> {
     type Created = { created: boolean; database: StoredDatabase };
+    await this.#checkFormats(id, formats);
     const json = unwrap(await this.#native.createDatabase(id, JSON.stringify(settings)));
     const { created, database } = parseJson<Created>(json);
     await this.#formats[created ? 'create' : 'add'](id, formats);
     return { created, database: this.#withFormats(database) };
+  }
+
+  /** Fails before the engine changes anything. */
+  async #checkFormats(id: string, formats: ValueFormats | undefined): Promise<void> {
+    withFormats({}, formats, this.#limits);
+    try {
+      this.#formats.with(id, formats);
+    } catch (error) {
+      // A database that was dropped may have left its formats.
+      const description = await this.#native.describeDatabase(id);
+      if (description instanceof Uint8Array) throw error;
+    }
   }
 
   async listDatabases(): Promise<StoredDatabase[]> {

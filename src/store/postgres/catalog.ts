@@ -164,6 +164,7 @@ export class Catalog {
   }
 
   async create(id: string, given: StoreSettings): Promise<{ created: boolean; database: StoredDatabase }> {
+    withFormats({}, given.formats, this.#limits);
     const database = this.#servers.of(id);
     const found = await database.write((sql) => this.#existing(sql, id, given));
     if (found !== undefined) return { created: false, database: found };
@@ -201,7 +202,7 @@ export class Catalog {
     const { lexical } = settingsOf(existing);
     // The words of records can be switched on later. They are not switched off by settings that leave them out.
     // So can the formats of further columns.
-    const formats = withFormats(settingsOf(existing).formats, given.formats);
+    const formats = withFormats(settingsOf(existing).formats, given.formats, this.#limits);
     const changed = { lexical: lexical || given.lexical, formats };
     const wanted = settingsText({ ...given, ...changed });
     if (formats === undefined || wanted !== settingsText({ ...settingsOf(existing), ...changed })) {
