@@ -86,7 +86,8 @@ test('an import whose connection breaks tells host, port and cause', async (cont
 
 async function breaks(sent: string): Promise<void> {
   const server = createServer((request, response) => {
-    if (request.method === 'GET') return response.end('{"id":"fan","records":0,"model":"m","embed":{},"columns":[]}');
+    if (request.method === 'GET')
+      return response.end('{"id":"fan","records":0,"model":"m","embed":{},"columns":[]}');
     request.resume();
     response.writeHead(200, { 'content-type': 'application/x-ndjson' });
     return response.write(sent, () => response.socket?.resetAndDestroy());
