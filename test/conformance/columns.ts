@@ -3,8 +3,9 @@ import { LIMITS } from '../../src/schema/index.js';
 import { RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
 import type { OpenDatabases } from './open-databases.js';
-import { given, Oracle, type OracleRequest } from './oracle.js';
-import { DIMENSIONS, randomFilter, randomRecords, randomVector } from './random-records.js';
+import type { OracleRequest } from './oracle.js';
+import { randomDatabase } from './random-database.js';
+import { randomFilter, randomVector } from './random-records.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Operation, Page, TestDatabase } from './test-database.js';
 
@@ -23,10 +24,7 @@ export function describeColumns(open: OpenDatabases): void {
 
     test.each([21, 22])('are those of the oracle in any request, on any pages (seed %i)', async (seed) => {
       const random = new Random(seed);
-      const database = await shared.create({ dimensions: DIMENSIONS });
-      const records = randomRecords(random, 160);
-      const oracle = new Oracle(records);
-      await database.upsert(records.map(given));
+      const { database, oracle } = await randomDatabase(shared, random, 160);
       for (let round = 0; round < 40; round++) {
         const form = random.pick(RECORD_FORMS);
         const forcedFilter = random.chance(30) ? randomFilter(random, 1) : undefined;

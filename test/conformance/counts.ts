@@ -3,8 +3,9 @@ import type { Facet, FilterGroup } from '../../src/schema/index.js';
 import { Random } from '../helpers/random.js';
 import { bucketOf, countFacet } from './facet-oracle.js';
 import type { OpenDatabases } from './open-databases.js';
-import { given, Oracle, type OracleRequest } from './oracle.js';
-import { DIMENSIONS, randomFilter, randomRecords, randomVector } from './random-records.js';
+import { given, type OracleRequest } from './oracle.js';
+import { randomDatabase } from './random-database.js';
+import { randomFilter, randomVector } from './random-records.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Page, TestDatabase } from './test-database.js';
 
@@ -32,10 +33,7 @@ export function describeCounts(open: OpenDatabases): void {
 
     test.each([31, 32])('are those of the oracle, on every page (seed %i)', async (seed) => {
       const random = new Random(seed);
-      const database = await shared.create({ dimensions: DIMENSIONS });
-      const records = randomRecords(random, 200);
-      const oracle = new Oracle(records);
-      await database.upsert(records.map(given));
+      const { database, records, oracle } = await randomDatabase(shared, random, 200);
       // Records that were replaced or deleted must not count.
       for (const record of records.slice(0, 20)) {
         record.data = { colour: 'replaced', size: 1 };

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { Random } from '../helpers/random.js';
 import type { OpenDatabases } from './open-databases.js';
-import { given, iso, Oracle } from './oracle.js';
-import { DIMENSIONS, randomFilter, randomRecords, randomVector, START } from './random-records.js';
+import { iso } from './oracle.js';
+import { randomDatabase } from './random-database.js';
+import { randomFilter, randomVector, START } from './random-records.js';
 import { SharedDatabases } from './shared-databases.js';
 
 /** Deletions by identity, by filter and by time range. */
@@ -50,10 +51,7 @@ export function describeDeletes(open: OpenDatabases): void {
 
     test('take what the oracle takes (seed 61)', async () => {
       const random = new Random(61);
-      const database = await shared.create({ dimensions: DIMENSIONS });
-      const records = randomRecords(random, 240);
-      const oracle = new Oracle(records);
-      await database.upsert(records.map(given));
+      const { database, oracle } = await randomDatabase(shared, random, 240);
       let deleted = 0;
       for (let round = 0; round < 16 && oracle.records.size > 40; round++) {
         const size = { column: 'size', operator: 'equals' as const, value: random.below(40) / 4 - 2 };

@@ -5,8 +5,8 @@ import type { Data, FilterGroup, FilterRule, Operator } from '../../src/schema/i
 import { RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
 import type { OpenDatabases } from './open-databases.js';
-import { given, Oracle } from './oracle.js';
-import { DIMENSIONS, randomFilter, randomRecords, randomVector } from './random-records.js';
+import { randomDatabase } from './random-database.js';
+import { randomFilter, randomVector } from './random-records.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Asking, TestDatabase } from './test-database.js';
 
@@ -228,10 +228,7 @@ export function describeFilters(open: OpenDatabases): void {
 
     test.each([1, 2, 3])('random filters find what the oracle finds (seed %i)', async (seed) => {
       const random = new Random(seed);
-      const database = await shared.create({ dimensions: DIMENSIONS });
-      const records = randomRecords(random, 260);
-      const oracle = new Oracle(records);
-      await database.upsert(records.map(given));
+      const { database, oracle } = await randomDatabase(shared, random, 260);
       const operators = new Set<string>();
       let selective = 0;
       for (let round = 0; round < 60; round++) {

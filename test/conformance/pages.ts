@@ -3,15 +3,9 @@ import { LIMITS } from '../../src/schema/index.js';
 import { RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
 import type { OpenDatabases } from './open-databases.js';
-import { given, type KnownRecord, Oracle, type OracleRequest } from './oracle.js';
-import {
-  DIMENSIONS,
-  identityOf,
-  randomFilter,
-  randomRecords,
-  randomVector,
-  START,
-} from './random-records.js';
+import { given, type KnownRecord, type OracleRequest } from './oracle.js';
+import { randomDatabase } from './random-database.js';
+import { identityOf, randomFilter, randomVector, START } from './random-records.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Operation, TestDatabase } from './test-database.js';
 
@@ -19,10 +13,7 @@ const RECORDS = 240;
 
 async function filled(shared: SharedDatabases, seed: number) {
   const random = new Random(seed);
-  const database = await shared.create({ dimensions: DIMENSIONS });
-  const records = randomRecords(random, RECORDS);
-  await database.upsert(records.map(given));
-  return { random, database, oracle: new Oracle(records) };
+  return { random, ...(await randomDatabase(shared, random, RECORDS)) };
 }
 
 function randomRequest(random: Random): [Operation, OracleRequest] {

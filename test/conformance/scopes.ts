@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { FilterGroup } from '../../src/schema/index.js';
 import { Random } from '../helpers/random.js';
 import type { OpenDatabases } from './open-databases.js';
-import { given, Oracle } from './oracle.js';
-import { DIMENSIONS, randomFilter, randomRecords, randomVector } from './random-records.js';
+import { randomDatabase } from './random-database.js';
+import { randomFilter, randomVector } from './random-records.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
@@ -164,10 +164,7 @@ export function describeScopes(open: OpenDatabases): void {
 
     test('is the conjunction of both filters for random filters (seed 51)', async () => {
       const random = new Random(51);
-      const filled = await shared.create({ dimensions: DIMENSIONS });
-      const records = randomRecords(random, 150);
-      const oracle = new Oracle(records);
-      await filled.upsert(records.map(given));
+      const { database: filled, oracle } = await randomDatabase(shared, random, 150);
       let narrowed = 0;
       for (let round = 0; round < 25; round++) {
         const forced = randomFilter(random, 2);

@@ -2,8 +2,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { FORMS, RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
 import type { OpenDatabases } from './open-databases.js';
-import { given, Oracle, type OracleRequest } from './oracle.js';
-import { DIMENSIONS, randomFilter, randomRecords } from './random-records.js';
+import type { OracleRequest } from './oracle.js';
+import { randomDatabase } from './random-database.js';
+import { randomFilter } from './random-records.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
@@ -36,10 +37,7 @@ export function describeSorts(open: OpenDatabases): void {
 
     test.each([41, 42])('is that of the oracle in every direction, on any pages (seed %i)', async (seed) => {
       const random = new Random(seed);
-      const database = await shared.create({ dimensions: DIMENSIONS });
-      const records = randomRecords(random, 160);
-      const oracle = new Oracle(records);
-      await database.upsert(records.map(given));
+      const { database, oracle } = await randomDatabase(shared, random, 160);
       for (const form of RECORD_FORMS) {
         const sorts: OracleRequest['sort'][] = [
           undefined,

@@ -2,8 +2,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
 import type { OpenDatabases } from './open-databases.js';
-import { given, iso, Oracle } from './oracle.js';
-import { DIMENSIONS, randomRecords, randomVector, START } from './random-records.js';
+import { iso } from './oracle.js';
+import { randomDatabase } from './random-database.js';
+import { randomVector, START } from './random-records.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
@@ -97,10 +98,7 @@ export function describeTimes(open: OpenDatabases): void {
 
     test('random ranges find what the oracle finds (seed 21)', async () => {
       const random = new Random(21);
-      const database = await shared.create({ dimensions: DIMENSIONS });
-      const records = randomRecords(random, 150);
-      const oracle = new Oracle(records);
-      await database.upsert(records.map(given));
+      const { database, oracle } = await randomDatabase(shared, random, 150);
       for (let round = 0; round < 20; round++) {
         const [first, second] = [random.below(62), random.below(62)].sort((a, b) => a - b) as [
           number,

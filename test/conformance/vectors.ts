@@ -3,8 +3,9 @@ import { LIMITS } from '../../src/schema/index.js';
 import { RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
 import type { OpenDatabases } from './open-databases.js';
-import { given, Oracle, type OracleRequest } from './oracle.js';
-import { DIMENSIONS, randomFilter, randomRecords, randomVector } from './random-records.js';
+import { given, type OracleRequest } from './oracle.js';
+import { randomDatabase } from './random-database.js';
+import { randomFilter, randomVector } from './random-records.js';
 import { relevanceScore } from './score.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Operation, Result, TestDatabase } from './test-database.js';
@@ -18,10 +19,7 @@ export function describeVectors(open: OpenDatabases): void {
 
     test.each([31, 32])('are those of the export in any request, on any pages (seed %i)', async (seed) => {
       const random = new Random(seed);
-      const database = await shared.create({ dimensions: DIMENSIONS });
-      const records = randomRecords(random, 120);
-      const oracle = new Oracle(records);
-      await database.upsert(records.map(given));
+      const { database, records, oracle } = await randomDatabase(shared, random, 120);
       for (let round = 0; round < 24; round++) {
         if (round % 6 === 5) {
           // A record with another vector.
