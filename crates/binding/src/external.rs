@@ -57,7 +57,7 @@ impl NativeRules {
         body: Uint8Array,
         vectors: Float32Array,
     ) -> Result<PromiseRaw<'env, Either<handles::Prepared, NativeFailure>>> {
-        self.prepare(env, body.to_vec(), vectors.to_vec(), Format::Batch)
+        self.prepare(env, body, vectors.to_vec(), Format::Batch)
     }
 
     /// Checks lines of JSON. `first_line` is the number of the first line.
@@ -69,7 +69,7 @@ impl NativeRules {
         first_line: f64,
     ) -> Result<PromiseRaw<'env, Either<handles::Prepared, NativeFailure>>> {
         let first = first_line as u64;
-        self.prepare(env, body.to_vec(), Vec::new(), Format::Lines { first })
+        self.prepare(env, body, Vec::new(), Format::Lines { first })
     }
 
     /// Checks a patch of one record, `{"data"}`. `record` is an integer, a UUID, or `key:` and a key.
@@ -219,14 +219,14 @@ impl NativeRules {
     fn prepare<'env>(
         &self,
         env: &'env Env,
-        body: Vec<u8>,
+        body: impl AsRef<[u8]> + Send + 'static,
         vectors: Vec<f32>,
         format: Format,
     ) -> Result<PromiseRaw<'env, Either<handles::Prepared, NativeFailure>>> {
         let rules = Arc::clone(&self.rules);
         background(env, move || {
             rules
-                .prepare(&body, &vectors, format)
+                .prepare(body.as_ref(), &vectors, format)
                 .map(handles::Prepared::from)
         })
     }

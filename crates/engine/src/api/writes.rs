@@ -20,7 +20,7 @@ impl Engine {
     pub fn prepare(
         self: &Arc<Self>,
         id: &str,
-        body: Vec<u8>,
+        body: impl AsRef<[u8]> + Send + 'static,
         vectors: Vec<f32>,
         format: Format,
         done: Done<Prepared>,
@@ -28,7 +28,7 @@ impl Engine {
         self.with(id, done, move |engine, database| {
             prepare(
                 &database.prepare_target(),
-                &body,
+                body.as_ref(),
                 &vectors,
                 format,
                 &engine.limits,
