@@ -1,6 +1,6 @@
 import { COMPONENTS } from '../../src/schema/components.js';
 import { column } from '../../src/schema/filter.js';
-import { ALTERNATIVES, EXCLUSIVE, EXTENDS, FILES, MEMBERS, NESTED } from './names.js';
+import { ALTERNATIVES, EXCLUSIVE, EXTENDS, FILES, MEMBERS, NESTED, RULES } from './names.js';
 import { type Alternative, alternativesOf, choicesOf, limitsOf, type Schema } from './schema.js';
 
 const MAX_LINE = 100;
@@ -50,32 +50,31 @@ export class Declarations {
   }
 
   /**
-   * A type for each operator, and their union, typed by the columns of `T`. Only the union is exported: a declaration
-   * file of a program has the members of the others instead of their names.
+   * A type for the operators that take the same values, and the union of these types, typed by the columns of `T`. Only the
+   * union is exported: a declaration file of a program has the members of the others instead of their names.
    */
   #addRules(schema: Schema, signature: string): void {
     const union: string[] = ['EqualityRule<T>'];
-    for (const rule of schema.oneOf ?? []) {
-      const operator = String(rule.properties?.operator?.enum?.[0]);
-      const name = `${operator.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Rule`;
-      const value = rule.properties?.value;
-      const operand = value?.type;
-      const isList = operand === 'array';
-      const isEquality = isList || Array.isArray(operand);
-      const parameters = isEquality
-        ? '<Column extends string = string, Value extends string | number | boolean = string | number | boolean>'
-        : '<Column extends string = string>';
-      const members = Object.entries(rule.properties ?? {}).map(([member, value]) => {
-        const typed = {
-          column: 'Column',
-          ...(isEquality && { value: isList ? 'readonly Value[]' : 'Value' }),
-        };
-        const type =
-          typed[member as keyof typeof typed] ?? this.#typeOf(value, { path: name, isGeneric: false });
-        return `${docOf(value, `${name}.${member}`)}${member}: ${type};`;
-      });
-      this.#add(name, `${docOf(rule, name)}type ${name}${parameters} = {\n${members.join('\n')}\n};\n`);
-      const columns = { number: 'NumberColumn<T>', string: 'TextColumn<T>' }[String(operand)];
+    const all = (schema.oneOf ?? []).map(({ properties = {} }) => properties);
+    for (const value of new Set(all.map(({ value }) => value))) {
+      const rules = all.filter((rule) => rule.value === value);
+      const operators = rules.map(({ operator }) => operator as Schema);
+      const name = RULES[String(operators[0]?.enum?.[0])];
+      if (name === undefined) throw new Error(`${operators[0]?.enum} have no name`);
+      const isList = value?.type === 'array';
+      const isEquality = isList || Array.isArray(value?.type);
+      const scalars = 'string | number | boolean';
+      const parameters = `Column extends string = string${isEquality ? `, Value extends ${scalars} = ${scalars}` : ''}`;
+      const place = { path: name, isGeneric: false };
+      const operand = isEquality ? (isList ? 'readonly Value[]' : 'Value') : this.#typeOf(value ?? {}, place);
+      const members = [
+        `${docOf(rules[0]?.column ?? {}, `${name}.column`)}column: Column;`,
+        `/**\n${operators.map((operator) => ` * - \`${operator.enum?.[0]}\`: ${operator.description}`).join('\n')}\n */`,
+        `operator: ${operators.map((operator) => this.#typeOf(operator, place)).join(' | ')};`,
+        ...(value === undefined ? [] : [`${docOf(value, `${name}.value`)}value: ${operand};`]),
+      ];
+      this.#add(name, `type ${name}<${parameters}> = {\n${members.join('\n')}\n};\n`);
+      const columns = { number: 'NumberColumn<T>', string: 'TextColumn<T>' }[String(value?.type)];
       if (!isEquality) union.push(`${name}<${columns ?? 'ColumnName<T>'}>`);
     }
     this.#addType(signature, schema, union.join(' | '), { path: 'FilterRule', isGeneric: true });

@@ -117,6 +117,16 @@ export const ALTERNATIVES: Readonly<Record<string, string>> = {
   'DeleteRequest.time_range.end_time': 'TimeRangeUntil',
 };
 
+/** Names of the rules whose operators take the same values, by the first of these operators. */
+export const RULES: Readonly<Record<string, string>> = {
+  equals: 'ScalarRule',
+  greater_than: 'NumberRule',
+  contains: 'TextRule',
+  is_empty: 'EmptyRule',
+  in: 'ListRule',
+  before: 'TimeRule',
+};
+
 /** Components that exclude each other, by the component that chooses one of them: none has members of the others. */
 export const EXCLUSIVE: Readonly<Record<string, string>> = {
   ValuesFacet: 'Facet',
@@ -146,8 +156,7 @@ export const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> =
     EqualityRule: `
 /** The rules that compare a column of \`T\` with values of the column's type. */
 type EqualityRule<T = Data> = { [Column in ColumnName<T>]-?:
-  | EqualsRule<Column, Operand<T[Column]>> | NotEqualsRule<Column, Operand<T[Column]>>
-  | InRule<Column, Operand<T[Column]>> | NotInRule<Column, Operand<T[Column]>>
+  | ScalarRule<Column, Operand<T[Column]>> | ListRule<Column, Operand<T[Column]>>
 }[ColumnName<T>];
 `,
   },
