@@ -1,28 +1,18 @@
-import { count } from './count.js';
 import { EPOCH, integerId, recordKey, uuid } from './ids.js';
+import { count, flag, instant, list, object, oneOf, ref } from './json-schema.js';
 
-export const change = {
-  type: 'object',
-  description: 'One change of a record.',
-  required: ['position', 'kind', 'id', 'uuid', 'at'],
-  additionalProperties: false,
-  properties: {
-    position: {
-      type: 'integer',
-      minimum: 1,
-      description: 'Position in the change feed. Positions increase; they may skip numbers.',
-    },
-    kind: {
-      type: 'string',
-      enum: ['created', 'changed', 'deleted'],
-      description: 'What happened to the record.',
-    },
-    id: integerId,
-    key: { ...recordKey, description: 'Key of the record, if it has or had one: up to 512 bytes of UTF-8.' },
-    uuid,
-    at: { type: 'string', format: 'date-time', description: 'When it happened.' },
+export const change = object('One change of a record.', {
+  position: {
+    type: 'integer',
+    minimum: 1,
+    description: 'Position in the change feed. Positions increase; they may skip numbers.',
   },
-} as const;
+  kind: oneOf(['created', 'changed', 'deleted'], 'What happened to the record.'),
+  id: integerId,
+  'key?': { ...recordKey, description: 'Key of the record, if it has or had one: up to 512 bytes of UTF-8.' },
+  uuid,
+  at: instant('When it happened.'),
+});
 
 export const epoch = {
   type: 'string',
@@ -31,19 +21,9 @@ export const epoch = {
     'Identifies the history of the change feed up to `position`. Pass both to the next request, and do not compare epochs.',
 } as const;
 
-export const changes = {
-  type: 'object',
-  description: 'A part of the change feed.',
-  required: ['changes', 'position', 'has_more', 'epoch'],
-  additionalProperties: false,
-  properties: {
-    changes: {
-      type: 'array',
-      items: { $ref: '#/components/schemas/Change' },
-      description: 'Oldest first.',
-    },
-    position: { ...count, description: '`after` of the next request.' },
-    has_more: { type: 'boolean', description: 'Whether there are further changes now.' },
-    epoch,
-  },
-} as const;
+export const changes = object('A part of the change feed.', {
+  changes: list(ref('Change'), 'Oldest first.'),
+  position: count('`after` of the next request.'),
+  has_more: flag('Whether there are further changes now.'),
+  epoch,
+});

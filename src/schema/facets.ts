@@ -1,155 +1,100 @@
-import { count } from './count.js';
 import { column } from './filter.js';
+import { count, instant, list, object, oneOf, ref, text } from './json-schema.js';
 import { DEFAULTS } from './limits.js';
-import { utcTime } from './time.js';
 
-const time = {
-  type: 'string',
-  enum: ['created', 'changed', 'synced'],
-  description:
-    'Which time of a record is counted: when it was first seen (`created`), when its content last changed ' +
+const time = oneOf(
+  ['created', 'changed', 'synced'],
+  'Which time of a record is counted: when it was first seen (`created`), when its content last changed ' +
     '(`changed`), or when it was last seen (`synced`).',
-} as const;
-const calendarInterval = {
-  type: 'string',
-  enum: ['minute', 'hour', 'day', 'week', 'month', 'year'],
-  description: 'Calendar interval in UTC. A week begins on Monday.',
-} as const;
-const matches = { ...count, description: 'Number of matches.' } as const;
+);
+const calendarInterval = oneOf(
+  ['minute', 'hour', 'day', 'week', 'month', 'year'],
+  'Calendar interval in UTC. A week begins on Monday.',
+);
+const matches = count('Number of matches.');
 const valuesType = { type: 'string', const: 'values', description: 'The kind of the facet.' } as const;
 const histogramType = { type: 'string', const: 'histogram', description: 'The kind of the facet.' } as const;
-const countedColumn = { type: 'string', description: 'The column of the request.' } as const;
+const countedColumn = text('The column of the request.');
 
-export const valuesFacet = {
-  type: 'object',
-  description: 'The most frequent values of a column, with the number of matching records each.',
-  required: ['column'],
-  additionalProperties: false,
-  properties: {
+export const valuesFacet = object(
+  'The most frequent values of a column, with the number of matching records each.',
+  {
     column,
-    type: { ...valuesType, description: 'The kind of the facet. Default: `values`.' },
-    limit: {
+    'type?': { ...valuesType, description: 'The kind of the facet. Default: `values`.' },
+    'limit?': {
       type: 'integer',
       minimum: 1,
       maximum: 100,
       description: `Maximum number of values. Default: ${DEFAULTS.facet_values}.`,
     },
   },
-} as const;
+);
 
-export const histogramFacet = {
-  type: 'object',
-  description: 'Counts of the numbers of a column in intervals [k·interval, (k+1)·interval).',
-  required: ['column', 'type', 'interval'],
-  additionalProperties: false,
-  properties: {
+export const histogramFacet = object(
+  'Counts of the numbers of a column in intervals [k·interval, (k+1)·interval).',
+  {
     column,
     type: histogramType,
     interval: { type: 'number', exclusiveMinimum: 0, description: 'Width of the intervals.' },
   },
-} as const;
+);
 
-export const timeFacet = {
-  type: 'object',
-  description: 'Counts of matching records by calendar interval (UTC) of one of their times.',
-  required: ['time', 'interval'],
-  additionalProperties: false,
-  properties: { time, interval: calendarInterval },
-} as const;
+export const timeFacet = object(
+  'Counts of matching records by calendar interval (UTC) of one of their times.',
+  { time, interval: calendarInterval },
+);
 
 export const facet = {
   description: 'Counts the matches by the values of a column, or by intervals of numbers or times.',
   if: { type: 'object', required: ['time'] },
   // biome-ignore lint/suspicious/noThenProperty: the keyword's name
-  then: { $ref: '#/components/schemas/TimeFacet' },
+  then: ref('TimeFacet'),
   else: {
     if: { type: 'object', required: ['type'], properties: { type: { const: 'histogram' } } },
     // biome-ignore lint/suspicious/noThenProperty: the keyword's name
-    then: { $ref: '#/components/schemas/HistogramFacet' },
+    then: ref('HistogramFacet'),
     else: {
       if: { type: 'object', properties: { type: { const: 'values' } } },
       // biome-ignore lint/suspicious/noThenProperty: the keyword's name
-      then: { $ref: '#/components/schemas/ValuesFacet' },
+      then: ref('ValuesFacet'),
       else: { type: 'object', properties: { type: { enum: ['values', 'histogram'] } } },
     },
   },
 } as const;
 
-export const valuesCounts = {
-  type: 'object',
-  description: 'The result of a `values` facet.',
-  required: ['column', 'type', 'values'],
-  additionalProperties: false,
-  properties: {
-    column: countedColumn,
-    type: valuesType,
-    values: {
-      type: 'array',
-      description: 'Most frequent first; ties by type (boolean, number, string) and value.',
-      items: {
-        type: 'object',
-        required: ['value', 'count'],
-        additionalProperties: false,
-        properties: {
-          value: { type: ['string', 'number', 'boolean'], description: 'A value of the column.' },
-          count: matches,
-        },
-      },
-    },
-    other: { ...count, description: 'Matches with a value that is not listed.' },
-    missing: { ...count, description: 'Matches without a value: the column is absent or null.' },
-  },
-} as const;
+export const valuesCounts = object('The result of a `values` facet.', {
+  column: countedColumn,
+  type: valuesType,
+  values: list(
+    object(undefined, {
+      value: { type: ['string', 'number', 'boolean'], description: 'A value of the column.' },
+      count: matches,
+    }),
+    'Most frequent first; ties by type (boolean, number, string) and value.',
+  ),
+  'other?': count('Matches with a value that is not listed.'),
+  'missing?': count('Matches without a value: the column is absent or null.'),
+});
 
-export const histogramCounts = {
-  type: 'object',
-  description: 'The result of a `histogram` facet.',
-  required: ['column', 'type', 'interval', 'buckets'],
-  additionalProperties: false,
-  properties: {
-    column: countedColumn,
-    type: histogramType,
-    interval: { type: 'number', description: 'Width of the intervals.' },
-    buckets: {
-      type: 'array',
-      description: 'In ascending order, without empty intervals.',
-      items: {
-        type: 'object',
-        required: ['from', 'count'],
-        additionalProperties: false,
-        properties: { from: { type: 'number', description: 'Start of the interval.' }, count: matches },
-      },
-    },
-    missing: { ...count, description: 'Matches whose column holds no number.' },
-  },
-} as const;
+function bucketsFrom(from: object) {
+  return list(object(undefined, { from, count: matches }), 'In ascending order, without empty intervals.');
+}
 
-export const timeCounts = {
-  type: 'object',
-  description: 'The result of a facet of times.',
-  required: ['time', 'interval', 'buckets'],
-  additionalProperties: false,
-  properties: {
-    time,
-    interval: calendarInterval,
-    buckets: {
-      type: 'array',
-      description: 'In ascending order, without empty intervals.',
-      items: {
-        type: 'object',
-        required: ['from', 'count'],
-        additionalProperties: false,
-        properties: { from: { ...utcTime, description: 'Start of the interval.' }, count: matches },
-      },
-    },
-  },
-} as const;
+export const histogramCounts = object('The result of a `histogram` facet.', {
+  column: countedColumn,
+  type: histogramType,
+  interval: { type: 'number', description: 'Width of the intervals.' },
+  buckets: bucketsFrom({ type: 'number', description: 'Start of the interval.' }),
+  'missing?': count('Matches whose column holds no number.'),
+});
+
+export const timeCounts = object('The result of a facet of times.', {
+  time,
+  interval: calendarInterval,
+  buckets: bucketsFrom(instant('Start of the interval.')),
+});
 
 export const facetCounts = {
   description: 'The counts of one facet.',
-  anyOf: [
-    { $ref: '#/components/schemas/ValuesCounts' },
-    { $ref: '#/components/schemas/HistogramCounts' },
-    { $ref: '#/components/schemas/TimeCounts' },
-  ],
+  anyOf: [ref('ValuesCounts'), ref('HistogramCounts'), ref('TimeCounts')],
 } as const;

@@ -1,4 +1,4 @@
-import { count } from './count.js';
+import { count } from './json-schema.js';
 
 /** The body of `/livez` and `/readyz`. */
 export const health = {
@@ -15,11 +15,7 @@ export const health = {
       type: 'object',
       required: ['databases', 'loaded', 'records'],
       description: 'Numbers of databases in all, of loaded databases, and of loaded records.',
-      properties: {
-        databases: count,
-        loaded: count,
-        records: count,
-      },
+      properties: { databases: count(), loaded: count(), records: count() },
     },
   },
 } as const;

@@ -1,5 +1,6 @@
 import { databaseId } from './databases.js';
 import { creatorId, shortId } from './ids.js';
+import { flag, instant, list, object, ref, text } from './json-schema.js';
 import { time } from './time.js';
 
 export const ACTIONS = [
@@ -16,14 +17,11 @@ const name = {
   maxLength: 100,
   description: 'Name of the key, for people.',
 } as const;
-const actions = {
-  type: 'array',
+const actions = list({ type: 'string', enum: ACTIONS }, 'What the key may do.', {
   minItems: 1,
   maxItems: ACTIONS.length,
   uniqueItems: true,
-  items: { type: 'string', enum: ACTIONS },
-  description: 'What the key may do.',
-} as const;
+});
 const databases = {
   description: 'Ids of the databases that the key may see, or `*` for all.',
   anyOf: [
@@ -38,90 +36,49 @@ const databases = {
     },
   ],
 } as const;
-const filter = {
-  $ref: '#/components/schemas/FilterGroup',
-  description: 'The key sees only records that pass this filter.',
-} as const;
+const filter = ref('FilterGroup', 'The key sees only records that pass this filter.');
 
 const expiresAt = {
   ...time,
   description: `When the key stops to be valid. ${time.description} Default: never.`,
 } as const;
 
-export const keyRequest = {
-  type: 'object',
-  description: 'A key to issue. It may do no more than the key that issues it.',
-  required: ['name', 'actions', 'databases'],
-  additionalProperties: false,
-  properties: { name, actions, databases, expires_at: expiresAt, filter },
-  examples: [{ name: 'website', actions: ['search'], databases: ['landmarks'] }],
-} as const;
+export const keyRequest = object(
+  'A key to issue. It may do no more than the key that issues it.',
+  { name, actions, databases, 'expires_at?': expiresAt, 'filter?': filter },
+  { examples: [{ name: 'website', actions: ['search'], databases: ['landmarks'] }] },
+);
 
 const described = {
   key_id: { ...shortId, description: 'Id of the key. It is not secret.' },
   name,
   actions,
   databases,
-  created_at: { type: 'string', format: 'date-time', description: 'When the key was issued.' },
-  expires_at: {
-    type: 'string',
-    format: 'date-time',
-    description: 'When the key stops to be valid; absent: never.',
-  },
-  filter,
-  issued_by: {
-    ...creatorId,
-    description: 'Id of the key that issued this one.',
-  },
-} as const;
+  created_at: instant('When the key was issued.'),
+  'expires_at?': instant('When the key stops to be valid; absent: never.'),
+  'filter?': filter,
+  issued_by: { ...creatorId, description: 'Id of the key that issued this one.' },
+};
 
-export const keyDescription = {
-  type: 'object',
-  description: 'A key without its secret.',
-  required: ['key_id', 'name', 'actions', 'databases', 'created_at', 'issued_by'],
-  additionalProperties: false,
-  properties: described,
-} as const;
+export const keyDescription = object('A key without its secret.', described);
 
-export const issuedKey = {
-  type: 'object',
-  description: 'A new key with its secret.',
-  required: ['key_id', 'key', 'name', 'actions', 'databases', 'created_at', 'issued_by'],
-  additionalProperties: false,
-  properties: { ...described, key: { type: 'string', description: 'The secret. It is shown only here.' } },
-} as const;
+export const issuedKey = object('A new key with its secret.', {
+  ...described,
+  key: text('The secret. It is shown only here.'),
+});
 
-export const keyList = {
-  type: 'object',
-  description: 'The keys that the key of the request may see.',
-  required: ['keys'],
-  additionalProperties: false,
-  properties: {
-    keys: {
-      type: 'array',
-      items: { $ref: '#/components/schemas/KeyDescription' },
-      description: 'Without their secrets.',
-    },
-  },
-} as const;
+export const keyList = object('The keys that the key of the request may see.', {
+  keys: list(ref('KeyDescription'), 'Without their secrets.'),
+});
 
-export const ownKey = {
-  type: 'object',
-  description: 'The key of the request: what it may do.',
-  required: ['key_id', 'name', 'actions', 'databases', 'filtered'],
-  additionalProperties: false,
-  properties: {
-    key_id: { ...creatorId, description: 'Id of the key; `admin` for the admin key.' },
-    name,
-    actions,
-    databases,
-    expires_at: described.expires_at,
-    filtered: {
-      type: 'boolean',
-      description: 'Whether the key sees only the records that pass its filter.',
-    },
-  },
-} as const;
+export const ownKey = object('The key of the request: what it may do.', {
+  key_id: { ...creatorId, description: 'Id of the key; `admin` for the admin key.' },
+  name,
+  actions,
+  databases,
+  'expires_at?': described['expires_at?'],
+  filtered: flag('Whether the key sees only the records that pass its filter.'),
+});
 
 /** What a key may do. */
 export type Action = (typeof ACTIONS)[number];

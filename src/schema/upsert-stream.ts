@@ -1,74 +1,50 @@
-import { count } from './count.js';
+import { count, object, ref, text } from './json-schema.js';
 import { errorCode, problemCode } from './problem.js';
 import { startedAt } from './records.js';
 import type { LineProblem, LineProgress, LineSummary } from './types/responses.js';
 
-const detail = { type: 'string', description: 'For people. The wording may change.' } as const;
-const lines = { ...count, description: 'Number of lines read so far.' } as const;
+const detail = text('For people. The wording may change.');
+const lines = count('Number of lines read so far.');
 
-export const lineProblem = {
-  type: 'object',
-  description: 'A problem of a line. The line is not stored; the others are.',
-  required: ['type', 'line', 'code', 'detail', 'pointer'],
-  additionalProperties: false,
-  properties: {
-    type: { type: 'string', const: 'problem', description: 'The kind of the event.' },
-    line: { type: 'integer', minimum: 1, description: 'Number of the line, from 1.' },
-    code: problemCode,
-    detail,
-    pointer: { type: 'string', description: 'JSON pointer into the line.' },
-  },
-} as const;
+const kind = (name: string) => ({ type: 'string', const: name, description: 'The kind of the event.' });
 
-export const lineProgress = {
-  type: 'object',
-  description: 'The records that are durable and searchable so far.',
-  required: ['type', 'lines', 'committed'],
-  additionalProperties: false,
-  properties: {
-    type: { type: 'string', const: 'progress', description: 'The kind of the event.' },
-    lines,
-    committed: { ...count, description: 'Number of records that are durable and searchable.' },
-  },
-} as const;
+export const lineProblem = object('A problem of a line. The line is not stored; the others are.', {
+  type: kind('problem'),
+  line: { type: 'integer', minimum: 1, description: 'Number of the line, from 1.' },
+  code: problemCode,
+  detail,
+  pointer: text('JSON pointer into the line.'),
+});
 
-export const lineSummary = {
-  type: 'object',
-  description: 'The last line if all lines were read.',
-  required: ['type', 'lines', 'created', 'changed', 'unchanged', 'failed', 'started_at'],
-  additionalProperties: false,
-  properties: {
-    type: { type: 'string', const: 'summary', description: 'The kind of the event.' },
-    lines: { ...count, description: 'Number of all lines.' },
-    created: { ...count, description: 'Number of new records.' },
-    changed: { ...count, description: 'Number of records with new content.' },
-    unchanged: { ...count, description: 'Number of records that had this content already.' },
-    failed: { ...count, description: 'Number of lines with at least one problem.' },
-    started_at: startedAt,
-  },
-} as const;
+export const lineProgress = object('The records that are durable and searchable so far.', {
+  type: kind('progress'),
+  lines,
+  committed: count('Number of records that are durable and searchable.'),
+});
 
-export const lineFailure = {
-  type: 'object',
-  description: 'The last line if the stream ended early. Records that progress lines counted stay stored.',
-  required: ['type', 'code', 'detail', 'request_id'],
-  additionalProperties: false,
-  properties: {
-    type: { type: 'string', const: 'error', description: 'The kind of the event.' },
+export const lineSummary = object('The last line if all lines were read.', {
+  type: kind('summary'),
+  lines: count('Number of all lines.'),
+  created: count('Number of new records.'),
+  changed: count('Number of records with new content.'),
+  unchanged: count('Number of records that had this content already.'),
+  failed: count('Number of lines with at least one problem.'),
+  started_at: startedAt,
+});
+
+export const lineFailure = object(
+  'The last line if the stream ended early. Records that progress lines counted stay stored.',
+  {
+    type: kind('error'),
     code: errorCode,
     detail,
-    request_id: { type: 'string', description: 'The `x-request-id` of the response.' },
+    request_id: text('The `x-request-id` of the response.'),
   },
-} as const;
+);
 
 export const lineEvent = {
   description: 'One line of the response to a streamed upsert.',
-  oneOf: [
-    { $ref: '#/components/schemas/LineProblem' },
-    { $ref: '#/components/schemas/LineProgress' },
-    { $ref: '#/components/schemas/LineSummary' },
-    { $ref: '#/components/schemas/LineFailure' },
-  ],
+  oneOf: [ref('LineProblem'), ref('LineProgress'), ref('LineSummary'), ref('LineFailure')],
 } as const;
 
 /** An event of a stream of lines: a problem of a line, the progress after a commit, or the summary at the end. */

@@ -1,5 +1,6 @@
 import { epoch } from './changes.js';
 import { creatorId, shortId } from './ids.js';
+import { count, instant, list, object, oneOf, ref, text } from './json-schema.js';
 import type { WebhookDescription } from './types/responses.js';
 
 export const url = {
@@ -19,89 +20,52 @@ const position = {
   description: 'Position of the last change of the delivery.',
 } as const;
 
-export const webhookRequest = {
-  type: 'object',
-  description: 'A webhook to create.',
-  required: ['url'],
-  additionalProperties: false,
-  properties: {
+export const webhookRequest = object(
+  'A webhook to create.',
+  {
     url,
-    after: {
+    'after?': {
       ...position,
       description: 'Position of the change feed after which deliveries start. Default: the current position.',
     },
   },
-  examples: [{ url: 'https://example.org/cosift' }],
-} as const;
+  { examples: [{ url: 'https://example.org/cosift' }] },
+);
 
 const described = {
   webhook_id: { ...shortId, description: 'Id of the webhook.' },
   url,
   position: { ...position, description: 'Position of the last acknowledged change.' },
-  failures: { type: 'integer', minimum: 0, description: 'Failed attempts of the next delivery so far.' },
-  last_failure: {
-    type: 'string',
-    enum: ['unreachable', 'rejected'],
-    description:
-      'Why the last attempt failed: `rejected` for a response other than 2xx, `unreachable` for every other cause. ' +
+  failures: count('Failed attempts of the next delivery so far.'),
+  'last_failure?': oneOf(
+    ['unreachable', 'rejected'],
+    'Why the last attempt failed: `rejected` for a response other than 2xx, `unreachable` for every other cause. ' +
       'The log of the service has the details.',
-  },
-  created_at: { type: 'string', format: 'date-time', description: 'When the webhook was created.' },
+  ),
+  created_at: instant('When the webhook was created.'),
   created_by: {
     ...creatorId,
     description: 'Id of the key that created the webhook, which ends with that key.',
   },
-} as const;
+};
 
-export const webhookDescription = {
-  type: 'object',
-  description: 'A webhook without its secret.',
-  required: ['webhook_id', 'url', 'position', 'failures', 'created_at', 'created_by'],
-  additionalProperties: false,
-  properties: described,
-} as const;
+export const webhookDescription = object('A webhook without its secret.', described);
 
-export const createdWebhook = {
-  type: 'object',
-  description: 'A new webhook with its secret.',
-  required: ['webhook_id', 'url', 'position', 'failures', 'created_at', 'created_by', 'secret'],
-  additionalProperties: false,
-  properties: {
-    ...described,
-    secret: { type: 'string', description: 'Signs the deliveries. It is shown only here.' },
-  },
-} as const;
+export const createdWebhook = object('A new webhook with its secret.', {
+  ...described,
+  secret: text('Signs the deliveries. It is shown only here.'),
+});
 
-export const webhookList = {
-  type: 'object',
-  description: 'The webhooks of a database.',
-  required: ['webhooks'],
-  additionalProperties: false,
-  properties: {
-    webhooks: {
-      type: 'array',
-      items: { $ref: '#/components/schemas/WebhookDescription' },
-      description: 'Without their secrets.',
-    },
-  },
-} as const;
+export const webhookList = object('The webhooks of a database.', {
+  webhooks: list(ref('WebhookDescription'), 'Without their secrets.'),
+});
 
-export const webhookDelivery = {
-  type: 'object',
-  description: 'The body of a delivery to a webhook.',
-  required: ['database', 'epoch', 'changes', 'position'],
-  additionalProperties: false,
-  properties: {
-    database: { type: 'string', description: 'Id of the database.' },
-    epoch,
-    changes: {
-      type: 'array',
-      items: { $ref: '#/components/schemas/Change' },
-      description: 'Oldest first.',
-    },
-    position,
-  },
-} as const;
+export const webhookDelivery = object('The body of a delivery to a webhook.', {
+  database: text('Id of the database.'),
+  epoch,
+  changes: list(ref('Change'), 'Oldest first.'),
+  position,
+});
 
 /** Why the last attempt to deliver changes failed. */
 export type DeliveryFailure = NonNullable<WebhookDescription['last_failure']>;
