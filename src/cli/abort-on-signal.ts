@@ -8,3 +8,10 @@ export function abortOnSignal(): AbortSignal {
   process.on('SIGINT', stop).on('SIGTERM', stop);
   return controller.signal;
 }
+
+/** Ends a command that failed: prints what a stop by {@link abortOnSignal} means. Throws any other failure. */
+export function endStopped(signal: AbortSignal, error: unknown, meaning: string): void {
+  if (!signal.aborted) throw error;
+  process.stderr.write(`stopped: ${meaning}\n`);
+  process.exitCode = 130;
+}

@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { CosiftError } from '../errors.js';
-import { abortOnSignal } from './abort-on-signal.js';
-import { examples } from './examples.js';
+import { abortOnSignal, endStopped } from './abort-on-signal.js';
 import { writeBytes } from './output.js';
 import { OutputFile } from './output-file.js';
 import { count, ProgressBar } from './progress-bar.js';
@@ -24,12 +23,9 @@ export function backupCommand(): Command {
     .description('write an archive of all databases, keys and webhooks, as they are at one moment')
     .requiredOption('--output <file>', 'file to write or replace; - for standard output')
     .option('--database <id>', 'only this database, without keys and webhooks', checkDatabase)
-    .addHelpText(
-      'after',
-      examples(
-        'cosift backup --output cosift.tar',
-        'cosift backup --url http://127.0.0.1:8080 --output - | gzip > cosift.tar.gz',
-      ),
+    .examples(
+      'cosift backup --output cosift.tar',
+      'cosift backup --url http://127.0.0.1:8080 --output - | gzip > cosift.tar.gz',
     )
     .action(run);
 }
@@ -67,8 +63,6 @@ async function run(options: BackupCommandOptions): Promise<void> {
     process.stderr.write(`backed up ${what}: ${count(Math.ceil(size / MIB))} MiB\n`);
   } catch (error) {
     bar.clear();
-    if (!signal.aborted) throw error;
-    process.stderr.write('stopped: no backup was written\n');
-    process.exitCode = 130;
+    endStopped(signal, error, 'no backup was written');
   }
 }

@@ -1,12 +1,12 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { resolveConfig } from '../config/resolve.js';
 import { SETTINGS } from '../config/settings.js';
-import { examples } from './examples.js';
+import { CliCommand } from './cli-command.js';
 import { shownJson, warn } from './failure.js';
 import { table } from './table.js';
 
 /** Adds a flag for every setting of the server, so that the help and the settings always agree. */
-export function withSettings(command: Command): Command {
+export function withSettings<C extends Command>(command: C): C {
   command.option('--config <file>', 'config file (env: COSIFT_CONFIG; default: cosift.json if it exists)');
   for (const {
     name,
@@ -44,10 +44,10 @@ function collect(value: string, before: string[] | undefined): string[] {
 }
 
 export function configCommand(): Command {
-  return withSettings(new Command('config'))
+  return withSettings(new CliCommand('config'))
     .description('show the settings that `serve` would use, and where each comes from')
     .option('--json', 'print the settings as JSON')
-    .addHelpText('after', examples('cosift config', 'cosift config --port 9000'))
+    .examples('cosift config', 'cosift config --port 9000')
     .action((flags: Record<string, unknown>) => {
       const { settings, warnings } = resolveConfig(flags, process.env);
       for (const warning of warnings) warn(warning);

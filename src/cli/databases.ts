@@ -3,7 +3,6 @@ import { CosiftError, isCode } from '../errors.js';
 import { columnNames } from '../readers/option-text.js';
 import type { DatabaseDescription, DatabaseSettings } from '../schema/index.js';
 import { confirm } from './confirm.js';
-import { examples } from './examples.js';
 import { shownJson } from './failure.js';
 import { parseColumns, parseCount } from './option-values.js';
 import { outputWidth, writeLines } from './output.js';
@@ -34,10 +33,7 @@ export function databasesCommand(): Command {
       targetCommand('list')
         .description('list the databases')
         .option('--json', 'print the descriptions of the databases as JSON')
-        .addHelpText(
-          'after',
-          examples('cosift databases list', 'cosift databases list --url http://127.0.0.1:8080'),
-        )
+        .examples('cosift databases list', 'cosift databases list --url http://127.0.0.1:8080')
         .action(list),
     )
     .addCommand(
@@ -45,7 +41,7 @@ export function databasesCommand(): Command {
         .description('show settings, sizes, times and columns of a database')
         .argument('<database>', 'the database', checkDatabase)
         .option('--json', 'print the description of the database as JSON')
-        .addHelpText('after', examples('cosift databases show facts'))
+        .examples('cosift databases show facts')
         .action(show),
     )
     .addCommand(
@@ -64,12 +60,9 @@ export function databasesCommand(): Command {
         .option('--dimensions <n>', 'for a database of your own vectors: numbers per vector', parseCount)
         .option('--lexical', 'index the words, for searches with --lexical; also for an existing database')
         .option('--json', 'print the description of the database as JSON')
-        .addHelpText(
-          'after',
-          examples(
-            'cosift databases create facts --embed name,description',
-            'cosift databases create images --dimensions 512',
-          ),
+        .examples(
+          'cosift databases create facts --embed name,description',
+          'cosift databases create images --dimensions 512',
         )
         .action(create),
     )
@@ -78,7 +71,7 @@ export function databasesCommand(): Command {
         .description('drop a database with all its records')
         .argument('<database>', 'the database', checkDatabase)
         .option('--yes', 'do not ask before the database is dropped')
-        .addHelpText('after', examples('cosift databases drop facts --yes'))
+        .examples('cosift databases drop facts --yes')
         .action(drop),
     );
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Database, DeleteOptions } from '../api/index.js';
 import { confirm } from './confirm.js';
-import { examples } from './examples.js';
 import { plural } from './progress-bar.js';
 import { requestOf, type SelectionOptions, timeOption } from './records/listing.js';
 import { columnsOf, unknownColumns, withDatabase } from './records/near-names.js';
@@ -31,13 +30,10 @@ export function deleteCommand(): Command {
     .addOption(timeOption('--until', 'earlier').conflicts('id'))
     .option('--yes', 'do not ask before records that are not given by their ids are deleted')
     .option('--json', 'print the number of deleted records as JSON')
-    .addHelpText(
-      'after',
-      examples(
-        'cosift delete facts --id 1 --id key:SKU-1',
-        `cosift delete facts --where "country = 'Atlantis'" --yes`,
-        'cosift delete facts --until 2026-01-01',
-      ),
+    .examples(
+      'cosift delete facts --id 1 --id key:SKU-1',
+      `cosift delete facts --where "country = 'Atlantis'" --yes`,
+      'cosift delete facts --until 2026-01-01',
     )
     .action(deleteRecords);
 }

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { examples } from './examples.js';
 import { type OrderedJson, type OrderedObject, writeOrdered } from './ordered-json.js';
 import { outputWidth, writeLines } from './output.js';
 import { withDatabase } from './records/near-names.js';
@@ -20,13 +19,10 @@ export function getCommand(): Command {
     .argument('<id>', 'integer id, UUID, or key: and the key of the record', parseRecordId)
     .option('--json', 'print the record as JSON')
     .option('--vectors', 'show the stored vectors, too')
-    .addHelpText(
-      'after',
-      examples(
-        'cosift get facts 1',
-        'cosift get products key:SKU-1 --json',
-        'cosift get facts 7 --url http://127.0.0.1:8080',
-      ),
+    .examples(
+      'cosift get facts 1',
+      'cosift get products key:SKU-1 --json',
+      'cosift get facts 7 --url http://127.0.0.1:8080',
     )
     .action(get);
 }

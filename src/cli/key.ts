@@ -2,7 +2,6 @@ import { Command } from 'commander';
 import type { Filter, IssuedKey, KeyDescription } from '../schema/index.js';
 import { ACTIONS } from '../schema/keys.js';
 import { didYouMean } from '../schema/suggest.js';
-import { examples } from './examples.js';
 import { printable, shownJson, warn } from './failure.js';
 import { type Keys, openKeys } from './keys.js';
 import { withOptionNames } from './records/option-names.js';
@@ -37,13 +36,10 @@ export function keyCommand(): Command {
         .option('--databases <list>', 'database ids, comma-separated, or *', '*')
         .option('--expires <time>', 'ISO 8601 time after which the key ends')
         .addOption(whereOption('filter forced on all that the key sees'))
-        .addHelpText(
-          'after',
-          examples(
-            'cosift key create --name website --databases facts --expires 2030-01-01T00:00:00Z',
-            `cosift key create --name ada --databases notes --where "tenant = 'ada'"`,
-            'cosift key create --name sync --actions records.read,records.write --databases facts,places',
-          ),
+        .examples(
+          'cosift key create --name website --databases facts --expires 2030-01-01T00:00:00Z',
+          `cosift key create --name ada --databases notes --where "tenant = 'ada'"`,
+          'cosift key create --name sync --actions records.read,records.write --databases facts,places',
         )
         .action(create),
     )
@@ -51,7 +47,7 @@ export function keyCommand(): Command {
       modelFreeCommand('list')
         .description('list keys, without their secrets')
         .option('--json', 'print the descriptions of the keys as JSON')
-        .addHelpText('after', examples('cosift key list', 'cosift key list --url http://127.0.0.1:8080'))
+        .examples('cosift key list', 'cosift key list --url http://127.0.0.1:8080')
         .action(list),
     )
     .addCommand(
@@ -59,7 +55,7 @@ export function keyCommand(): Command {
         .description('revoke a key at once')
         .argument('<key-id>', 'as `list` shows it')
         .option('--descendants', 'also revoke the keys that it issued, directly or through others')
-        .addHelpText('after', examples('cosift key revoke 5wq0xs9nr2ad --descendants'))
+        .examples('cosift key revoke 5wq0xs9nr2ad --descendants')
         .action(revoke),
     );
 }

@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { examples } from './examples.js';
 import { type ListingOptions, list, requestOf, withListingOptions } from './records/listing.js';
 import { checkDatabase, targetCommand } from './target.js';
 
@@ -23,13 +22,10 @@ export function queryCommand(): Command {
     .addOption(new Option('--sort-time <name>', 'time to sort by').choices(TIMES).conflicts('sort'))
     .option('--desc', 'sort in descending order');
   return withListingOptions(command)
-    .addHelpText(
-      'after',
-      examples(
-        `cosift query facts --where "country = 'France' and height_m is not empty" --sort height_m --desc`,
-        'cosift query facts --count --since 2026-01-01',
-        'cosift query facts --all --json > facts.ndjson',
-      ),
+    .examples(
+      `cosift query facts --where "country = 'France' and height_m is not empty" --sort height_m --desc`,
+      'cosift query facts --count --since 2026-01-01',
+      'cosift query facts --all --json > facts.ndjson',
     )
     .action(query);
 }

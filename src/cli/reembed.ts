@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { CosiftError } from '../errors.js';
 import type { Reembedding } from '../schema/index.js';
-import { abortOnSignal } from './abort-on-signal.js';
-import { examples } from './examples.js';
+import { abortOnSignal, endStopped } from './abort-on-signal.js';
 import { count, duration, ProgressBar } from './progress-bar.js';
 import { withDatabase } from './records/near-names.js';
 import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
@@ -18,12 +17,9 @@ export function reembedCommand(): Command {
     .argument('<database>', 'the database', checkDatabase)
     .option('--model <name>', 'the model: the built-in one, or one of --models')
     .option('--cancel', 'cancel the unfinished re-embedding; the database stays as it was')
-    .addHelpText(
-      'after',
-      examples(
-        'cosift reembed facts --models e5=/models/e5-small --model e5',
-        'cosift reembed facts --url http://127.0.0.1:8080 --cancel',
-      ),
+    .examples(
+      'cosift reembed facts --models e5=/models/e5-small --model e5',
+      'cosift reembed facts --url http://127.0.0.1:8080 --cancel',
     )
     .action(run);
 }
@@ -59,10 +55,8 @@ async function run(id: string, options: ReembedOptions): Promise<void> {
     );
   } catch (error) {
     bar.clear();
-    if (!stop.aborted) throw error;
     const what = `${count(last?.done ?? 0)} of ${count(last?.records ?? 0)} records have their new vector`;
     const next = options.url === undefined ? 'Run the same command to go on' : 'The server goes on';
-    process.stderr.write(`stopped: ${what}. ${next}; --cancel removes them.\n`);
-    process.exitCode = 130;
+    endStopped(stop, error, `${what}. ${next}; --cancel removes them.`);
   }
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { defaultThreshold } from '../schema/limits.js';
-import { examples } from './examples.js';
 import { parseNumber } from './option-values.js';
 import { type ListingOptions, list, requestOf, withListingOptions } from './records/listing.js';
 import { checkDatabase, targetCommand } from './target.js';
@@ -25,16 +24,13 @@ export function searchCommand(): Command {
     .option('--lexical <weight>', 'weight of exact words in the score, 0 to 1 (default: 0)', parseNumber)
     .option('--passages', 'with --json, show which passage of a long record matches best');
   return withListingOptions(command)
-    .addHelpText(
-      'after',
-      examples(
-        'cosift search "a tall tower" --database facts',
-        'cosift search "a tall tower" --database facts --threshold 0.4 --limit 3 --json',
-        'cosift search "gustave eiffel" --database facts --lexical 0.3',
-        `cosift search "a tall tower" --database facts --where "year < 1900 and country = 'France'"`,
-        'cosift search "a tall tower" --database facts --all --csv --columns name,year > towers.csv',
-        'cosift search "a tall tower" --database facts --url http://127.0.0.1:8080',
-      ),
+    .examples(
+      'cosift search "a tall tower" --database facts',
+      'cosift search "a tall tower" --database facts --threshold 0.4 --limit 3 --json',
+      'cosift search "gustave eiffel" --database facts --lexical 0.3',
+      `cosift search "a tall tower" --database facts --where "year < 1900 and country = 'France'"`,
+      'cosift search "a tall tower" --database facts --all --csv --columns name,year > towers.csv',
+      'cosift search "a tall tower" --database facts --url http://127.0.0.1:8080',
     )
     .action(search);
 }

@@ -1,24 +1,21 @@
 import path from 'node:path';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { resolveConfig } from '../config/resolve.js';
 import type { Config } from '../config/settings.js';
 import type { Running } from '../server/main.js';
+import { CliCommand } from './cli-command.js';
 import { withSettings } from './config.js';
 import { DEMO_DATABASE, ensureDemo } from './demo.js';
-import { examples } from './examples.js';
 import { report, warn } from './failure.js';
 
 export function serveCommand(): Command {
-  return withSettings(new Command('serve'))
+  return withSettings(new CliCommand('serve'))
     .description('serve a data directory over HTTP')
     .option(
       '--demo',
       `store the database "${DEMO_DATABASE}" of a few hundred facts, and show requests that search it`,
     )
-    .addHelpText(
-      'after',
-      examples('cosift serve --demo', 'cosift serve --data /var/lib/cosift --host 0.0.0.0 --log-level warn'),
-    )
+    .examples('cosift serve --demo', 'cosift serve --data /var/lib/cosift --host 0.0.0.0 --log-level warn')
     .action(serve);
 }
 

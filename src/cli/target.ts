@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Databases } from '../api/index.js';
 import type { Client, ClientOptions } from '../client/index.js';
 import { isLoopback } from '../config/address-policy.js';
@@ -16,6 +16,7 @@ import {
   SERVICE_URL,
   STORE_URL,
 } from '../schema/service-address.js';
+import { CliCommand } from './cli-command.js';
 
 // The modules of the commands load the library, the client and the server by `import()` when a command runs: loading all
 // of them takes most of the time of a short command.
@@ -30,7 +31,7 @@ export interface TargetOptions {
 }
 
 /** Makes a command with the options of {@link TargetOptions}. */
-export function targetCommand(name: string): Command {
+export function targetCommand(name: string): CliCommand {
   return modelFreeCommand(name).addOption(
     new Option(
       '--models <name=source>',
@@ -42,8 +43,8 @@ export function targetCommand(name: string): Command {
 }
 
 /** Makes a command like {@link targetCommand} for work that needs no model. */
-export function modelFreeCommand(name: string): Command {
-  return new Command(name)
+export function modelFreeCommand(name: string): CliCommand {
+  return new CliCommand(name)
     .addOption(
       new Option('--data <dir>', 'data directory to work on')
         .env('COSIFT_DATA')

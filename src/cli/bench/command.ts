@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { examples } from '../examples.js';
 import { parseCount, parseNumber } from '../option-values.js';
 import { checkDatabase, targetCommand } from '../target.js';
 import type { BenchOptions } from './run.js';
@@ -18,13 +17,10 @@ export function benchCommand(): Command {
     .option('--duration <seconds>', 'length of each measurement', parseSeconds, 5)
     .option('--seed <n>', 'determines the generated records and the queries', parseCount, 1)
     .option('--json', 'print the report as JSON')
-    .addHelpText(
-      'after',
-      examples(
-        'cosift bench',
-        'cosift bench --database facts --concurrency 16 --duration 30',
-        'cosift bench --database facts --url http://127.0.0.1:8080 --json',
-      ),
+    .examples(
+      'cosift bench',
+      'cosift bench --database facts --concurrency 16 --duration 30',
+      'cosift bench --database facts --url http://127.0.0.1:8080 --json',
     )
     .action(async (options: BenchOptions) => {
       const { bench } = await import('./run.js');

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { CosiftError, isCode } from '../../errors.js';
 import { packageVersion } from '../../platform/platform.js';
 import type { DatabaseDescription } from '../../schema/index.js';
-import { abortOnSignal } from '../abort-on-signal.js';
+import { abortOnSignal, endStopped } from '../abort-on-signal.js';
 import { printable, shownJson } from '../failure.js';
 import { note, writeLines } from '../output.js';
 import { plural } from '../progress-bar.js';
@@ -46,9 +46,7 @@ export async function bench(options: BenchOptions): Promise<void> {
     if (report === undefined) return;
     await writeLines([options.json ? shownJson(report, 2) : printed(report)]);
   } catch (error) {
-    if (!signal.aborted) throw error;
-    note('stopped: nothing was measured');
-    process.exitCode = 130;
+    endStopped(signal, error, 'nothing was measured');
   } finally {
     try {
       if (generated) await dropGenerated(target.databases, id);

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { examples } from '../examples.js';
 import { targetCommand } from '../target.js';
 import type { DoctorOptions } from './examine.js';
 
@@ -8,16 +7,14 @@ export function doctorCommand(): Command {
     .description('check everything in a data directory, or in the databases of a server')
     .option('--repair', 'repair what can be made again from the records; never changes a record')
     .option('--json', 'print each check as a line of JSON')
+    .examples(
+      'cosift doctor',
+      'cosift doctor --data /var/lib/cosift --repair',
+      'cosift doctor --url http://127.0.0.1:8080 --json',
+    )
     .addHelpText(
       'after',
-      [
-        examples(
-          'cosift doctor',
-          'cosift doctor --data /var/lib/cosift --repair',
-          'cosift doctor --url http://127.0.0.1:8080 --json',
-        ),
-        'Exit code 0: all is well, or repaired. 1: there are problems, or the checks failed.',
-      ].join('\n\n'),
+      '\nExit code 0: all is well, or repaired. 1: there are problems, or the checks failed.',
     )
     .action(async (options: DoctorOptions) => {
       const { examine } = await import('./examine.js');

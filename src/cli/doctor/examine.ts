@@ -3,7 +3,7 @@ import { examineDirectory, isDirectory } from '../../databases/index.js';
 import { CosiftError, isCode } from '../../errors.js';
 import type { DoctorCheck } from '../../schema/index.js';
 import { checkFiles } from '../../server/doctor/check-files.js';
-import { abortOnSignal } from '../abort-on-signal.js';
+import { abortOnSignal, endStopped } from '../abort-on-signal.js';
 import { printable, shownJson } from '../failure.js';
 import { count, duration, ProgressBar } from '../progress-bar.js';
 import { openServer, refuseStore, type TargetOptions } from '../target.js';
@@ -31,10 +31,7 @@ export async function examine(options: DoctorOptions): Promise<void> {
     }
   } catch (error) {
     bar.clear();
-    if (!signal.aborted) throw error;
-    process.stderr.write('stopped: not everything was checked\n');
-    process.exitCode = 130;
-    return;
+    return endStopped(signal, error, 'not everything was checked');
   }
   const took = duration(Date.now() - started);
   if (found.problem > 0) process.exitCode = 1;

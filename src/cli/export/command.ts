@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { examples } from '../examples.js';
 import { checkDatabase, modelFreeCommand } from '../target.js';
 import { whereOption } from '../where/parse-where.js';
 import type { ExportOptions } from './export-records.js';
@@ -23,14 +22,11 @@ export function exportCommand(): Command {
     .option('--output <file>', 'file to write, compressed if it ends in .gz (default: standard output)')
     .addOption(whereOption('filter that every record satisfies'))
     .option('--vectors', 'write the vectors too, so that an import embeds nothing (NDJSON and Parquet)')
-    .addHelpText(
-      'after',
-      examples(
-        'cosift export --database facts --output facts.ndjson.gz --vectors',
-        'cosift export --database facts --output facts.csv',
-        `cosift export --database facts --format csv --where "year < 1900"`,
-        'cosift export --database facts --output facts.parquet --url http://127.0.0.1:8080',
-      ),
+    .examples(
+      'cosift export --database facts --output facts.ndjson.gz --vectors',
+      'cosift export --database facts --output facts.csv',
+      `cosift export --database facts --format csv --where "year < 1900"`,
+      'cosift export --database facts --output facts.parquet --url http://127.0.0.1:8080',
     )
     .action(async (options: ExportOptions) => {
       const { exportRecords } = await import('./export-records.js');

@@ -1,7 +1,7 @@
 import type { Database } from '../../api/index.js';
 import { isCode } from '../../errors.js';
 import type { Filter, ValueFormats } from '../../schema/index.js';
-import { abortOnSignal } from '../abort-on-signal.js';
+import { abortOnSignal, endStopped } from '../abort-on-signal.js';
 import { warn } from '../failure.js';
 import { OutputFile } from '../output-file.js';
 import { count, duration, ProgressBar, plural } from '../progress-bar.js';
@@ -49,11 +49,8 @@ export async function exportRecords(options: ExportOptions): Promise<void> {
     process.stderr.write(`${plural(exported.written, 'record')} in ${duration(ms)} (${rate}/s)\n`);
   } catch (error) {
     bar.clear();
-    if (!stop.aborted) throw error;
-    process.stderr.write(
-      `stopped: the export is not complete${output === undefined ? '' : `, and ${output} is as it was`}\n`,
-    );
-    process.exitCode = 130;
+    const unchanged = output === undefined ? '' : `, and ${output} is as it was`;
+    endStopped(stop, error, `the export is not complete${unchanged}`);
   }
 }
 

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import { COLUMN_TYPES } from '../../readers/column-types.js';
 import { FORMATS } from '../../readers/option-text.js';
-import { examples } from '../examples.js';
 import { parseColumns, parseCount } from '../option-values.js';
 import { checkDatabase, targetCommand } from '../target.js';
 import { parseEncoding, parseNull, parseQuote, parseRenames, parseSeparator, parseTypes } from './options.js';
@@ -81,14 +80,11 @@ export function importCommand(): Command {
       'write the rows that cannot be stored to a file, and the reasons to <file>.reasons',
     )
     .option('--dry-run', 'check all rows, print types, identity and the first records, and write nothing')
-    .addHelpText(
-      'after',
-      examples(
-        'cosift import facts.csv --database facts --embed name,description',
-        'cosift import products.csv.gz --database products --id-column sku --types zip=text --dry-run',
-        'cosift import orders.parquet --database orders --bad-rows bad.ndjson',
-        'zcat facts.ndjson.gz | cosift import - --database facts',
-      ),
+    .examples(
+      'cosift import facts.csv --database facts --embed name,description',
+      'cosift import products.csv.gz --database products --id-column sku --types zip=text --dry-run',
+      'cosift import orders.parquet --database orders --bad-rows bad.ndjson',
+      'zcat facts.ndjson.gz | cosift import - --database facts',
     )
     .action(async (file: string, options: ImportOptions) => {
       const { importFile } = await import('./import-file.js');

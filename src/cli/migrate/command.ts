@@ -1,9 +1,9 @@
-import { Command, Option } from 'commander';
-import { examples } from '../examples.js';
+import { type Command, Option } from 'commander';
+import { CliCommand } from '../cli-command.js';
 import type { MigrateOptions } from './migrate.js';
 
 export function migrateCommand(): Command {
-  return new Command('migrate')
+  return new CliCommand('migrate')
     .description('move databases, keys and webhooks between a data directory and a PostgreSQL database')
     .requiredOption(
       '--from <place>',
@@ -19,16 +19,14 @@ export function migrateCommand(): Command {
         'API key for a running server (default: ./data/admin.key, for a server on this machine)',
       ).env('COSIFT_KEY'),
     )
+    .examples(
+      'cosift migrate --from ./data --to postgres://cosift@db.example.com/cosift',
+      'cosift migrate --from http://127.0.0.1:8080 --to postgres://cosift@db.example.com/cosift',
+      'cosift migrate --from postgres://cosift@db.example.com/cosift --to ./data',
+    )
     .addHelpText(
       'after',
-      [
-        examples(
-          'cosift migrate --from ./data --to postgres://cosift@db.example.com/cosift',
-          'cosift migrate --from http://127.0.0.1:8080 --to postgres://cosift@db.example.com/cosift',
-          'cosift migrate --from postgres://cosift@db.example.com/cosift --to ./data',
-        ),
-        'Stop the services of the source first, except a running server that is named by its URL. After an interruption, run the same command to go on.',
-      ].join('\n\n'),
+      '\nStop the services of the source first, except a running server that is named by its URL. After an interruption, run the same command to go on.',
     )
     .action(async (options: MigrateOptions) => {
       const { migrate } = await import('./migrate.js');

@@ -4,7 +4,7 @@ import type { Client } from '../../client/index.js';
 import { copyRecords, migrateDatabase, settingsOf } from '../../databases/index.js';
 import { CosiftError } from '../../errors.js';
 import { isServiceUrl, isStoreUrl, SERVICE_URL, STORE_URL } from '../../schema/service-address.js';
-import { abortOnSignal } from '../abort-on-signal.js';
+import { abortOnSignal, endStopped } from '../abort-on-signal.js';
 import { duration, ProgressBar, plural } from '../progress-bar.js';
 import { openServer } from '../target.js';
 import { continuedWebhooks } from './continued-webhooks.js';
@@ -39,9 +39,7 @@ export async function migrate({ from, to, key }: MigrateOptions): Promise<void> 
     else await new Migration(endpoints[0] as Endpoint, target, signal, bar).run();
   } catch (error) {
     bar.clear();
-    if (!signal.aborted) throw error;
-    process.stderr.write('stopped: run the same command to go on\n');
-    process.exitCode = 130;
+    endStopped(signal, error, 'run the same command to go on');
   } finally {
     for (const endpoint of endpoints.reverse()) await endpoint.close();
   }

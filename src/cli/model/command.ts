@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import { examples } from '../examples.js';
 import { modelFreeCommand, type TargetOptions, targetCommand } from '../target.js';
 import type { AddOptions } from './actions.js';
 
@@ -11,7 +10,7 @@ export function modelCommand(): Command {
         .description(
           'list the models and the databases that use them; of a server, the models of its databases',
         )
-        .addHelpText('after', examples('cosift model list', 'cosift model list --url http://127.0.0.1:8080'))
+        .examples('cosift model list', 'cosift model list --url http://127.0.0.1:8080')
         .action(async (options: TargetOptions) => (await actions()).list(options)),
     )
     .addCommand(
@@ -21,10 +20,7 @@ export function modelCommand(): Command {
             '1 for a problem',
         )
         .argument('[name]', 'the model (default: all)')
-        .addHelpText(
-          'after',
-          examples('cosift model verify', 'cosift model verify mine --models mine=models/mine'),
-        )
+        .examples('cosift model verify', 'cosift model verify mine --models mine=models/mine')
         .action(async (name: string | undefined, options: TargetOptions) =>
           (await actions()).verify(name, options),
         ),
@@ -34,7 +30,7 @@ export function modelCommand(): Command {
         .description('check a model directory and copy it to <data>/models, where every command finds it')
         .argument('<directory>', 'directory in sentence-transformers layout, with an ONNX graph')
         .option('--name <name>', 'name of the model (default: name of the directory)')
-        .addHelpText('after', examples('cosift model add ./e5-small --name e5'))
+        .examples('cosift model add ./e5-small --name e5')
         .action(async (directory: string, options: AddOptions) => (await actions()).add(directory, options)),
     );
 }

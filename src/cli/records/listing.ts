@@ -37,7 +37,7 @@ export interface ListingOptions extends SelectionOptions {
 }
 
 /** Adds the options of {@link ListingOptions}. */
-export function withListingOptions(command: Command): Command {
+export function withListingOptions<C extends Command>(command: C): C {
   return command
     .addOption(whereOption('filter that every record satisfies'))
     .addOption(timeOption('--since', 'later'))

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { CosiftError } from '../../errors.js';
 import type { Manifest } from '../../store/archive/index.js';
-import { abortOnSignal } from '../abort-on-signal.js';
+import { abortOnSignal, endStopped } from '../abort-on-signal.js';
 import { warn } from '../failure.js';
 import { count } from '../progress-bar.js';
 import { table } from '../table.js';
@@ -24,10 +24,7 @@ export async function restoreFile(file: string, { data, models }: RestoreOptions
   try {
     manifest = await restore(chunks, path.resolve(data), signal);
   } catch (error) {
-    if (!signal.aborted) throw explained(file, error);
-    process.stderr.write(`stopped: nothing was restored into ${data}\n`);
-    process.exitCode = 130;
-    return;
+    return endStopped(signal, explained(file, error), `nothing was restored into ${data}`);
   }
   await print(manifest, data, models);
 }
