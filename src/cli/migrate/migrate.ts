@@ -4,6 +4,7 @@ import type { Client } from '../../client/index.js';
 import { copyRecords, migrateDatabase, settingsOf } from '../../databases/index.js';
 import { CosiftError } from '../../errors.js';
 import { isServiceUrl, isStoreUrl, SERVICE_URL, STORE_URL } from '../../schema/service-address.js';
+import type { RecordStore } from '../../store/record-store.js';
 import { abortOnSignal, endStopped } from '../abort-on-signal.js';
 import { duration, ProgressBar, plural } from '../progress-bar.js';
 import { openServer } from '../target.js';
@@ -36,7 +37,7 @@ export async function migrate({ from, to, key }: MigrateOptions): Promise<void> 
     endpoints.push(await openEndpoint(to));
     const target = endpoints.at(-1) as Endpoint;
     if (client !== undefined) await copyFromService(client, target, signal, bar);
-    else await new Migration(endpoints[0] as Endpoint, target, signal, bar).run();
+    else await moveAll(endpoints[0] as Endpoint, target, signal, bar);
   } catch (error) {
     bar.clear();
     endStopped(signal, error, 'run the same command to go on');
@@ -104,76 +105,72 @@ async function copyFromService(
   console.log('to finish, stop the service and run `cosift migrate --from` with its data directory');
 }
 
-class Migration {
-  readonly #source: Endpoint;
-  readonly #target: Endpoint;
-  readonly #signal: AbortSignal;
-  readonly #bar: ProgressBar;
-
-  constructor(source: Endpoint, target: Endpoint, signal: AbortSignal, bar: ProgressBar) {
-    this.#source = source;
-    this.#target = target;
-    this.#signal = signal;
-    this.#bar = bar;
+async function moveAll(
+  source: Endpoint,
+  target: Endpoint,
+  signal: AbortSignal,
+  bar: ProgressBar,
+): Promise<void> {
+  await source.store.load();
+  await target.store.load();
+  const ids = (await source.store.listDatabases()).map(({ id }) => id);
+  await reserve(target, ids);
+  const webhooks = await source.webhooks();
+  for (const id of ids) {
+    signal.throwIfAborted();
+    const hasFeed = await moveDatabase(source.store, target, id, signal, bar);
+    const ofDatabase = webhooks.filter(({ database }) => database === id);
+    if (ofDatabase.length === 0) continue;
+    await target.addWebhooks(await continuedWebhooks(ofDatabase, id, source.store, target.store, hasFeed));
   }
+  const keys = await moveKeys(source, target);
+  await target.setUnfinished([]);
+  console.log(
+    `moved ${plural(ids.length, 'database')}, ${plural(keys, 'key')} and ${plural(webhooks.length, 'webhook')} ` +
+      `to ${target.name}; ${source.name} is as it was`,
+  );
+}
 
-  async run(): Promise<void> {
-    const [source, target] = [this.#source, this.#target];
-    await source.store.load();
-    await target.store.load();
-    const ids = (await source.store.listDatabases()).map(({ id }) => id);
-    await reserve(target, ids);
-    const webhooks = await source.webhooks();
-    for (const id of ids) {
-      this.#signal.throwIfAborted();
-      const hasFeed = await this.#moveDatabase(id);
-      const ofDatabase = webhooks.filter(({ database }) => database === id);
-      if (ofDatabase.length === 0) continue;
-      await target.addWebhooks(await continuedWebhooks(ofDatabase, id, source.store, target.store, hasFeed));
-    }
-    const keys = await this.#moveKeys();
-    await target.setUnfinished([]);
-    console.log(
-      `moved ${plural(ids.length, 'database')}, ${plural(keys, 'key')} and ${plural(webhooks.length, 'webhook')} ` +
-        `to ${target.name}; ${source.name} is as it was`,
-    );
+/** Returns whether the change feed goes on. */
+async function moveDatabase(
+  source: RecordStore,
+  target: Endpoint,
+  id: string,
+  signal: AbortSignal,
+  bar: ProgressBar,
+): Promise<boolean> {
+  if ((await source.reembedder.find(id)) !== null) {
+    const detail = `database "${id}" is being embedded with another model: let that end, or cancel it`;
+    throw new CosiftError('reembedding_running', detail);
   }
+  await target.store.createDatabase(id, await settingsOf(source, id));
+  const started = Date.now();
+  const { records, checksum, hasFeed } = await migrateDatabase(source, target, id, {
+    signal,
+    onProgress: (pass, done, total) => bar.update(pass === 1 ? 'copied' : 'compared', done, total),
+  });
+  bar.clear();
+  const feed = hasFeed ? 'its change feed goes on' : 'its change feed begins again';
+  console.log(
+    `"${id}": ${plural(records, 'record')} in ${duration(Date.now() - started)}, equal in both ` +
+      `(SHA-256 ${checksum.slice(0, 16)}…); ${feed}`,
+  );
+  return hasFeed;
+}
 
-  async #moveDatabase(id: string): Promise<boolean> {
-    const [source, target] = [this.#source.store, this.#target.store];
-    if ((await source.reembedder.find(id)) !== null) {
-      const detail = `database "${id}" is being embedded with another model: let that end, or cancel it`;
-      throw new CosiftError('reembedding_running', detail);
-    }
-    await target.createDatabase(id, await settingsOf(source, id));
-    const started = Date.now();
-    const { records, checksum, hasFeed } = await migrateDatabase(source, this.#target, id, {
-      signal: this.#signal,
-      onProgress: (pass, done, total) => this.#bar.update(pass === 1 ? 'copied' : 'compared', done, total),
-    });
-    this.#bar.clear();
-    const feed = hasFeed ? 'its change feed goes on' : 'its change feed begins again';
-    console.log(
-      `"${id}": ${plural(records, 'record')} in ${duration(Date.now() - started)}, equal in both ` +
-        `(SHA-256 ${checksum.slice(0, 16)}…); ${feed}`,
-    );
-    return hasFeed;
-  }
-
-  async #moveKeys(): Promise<number> {
-    const [source, target] = [this.#source, this.#target];
-    const keys = await source.keys.read();
-    await target.keys.change((stored) => {
-      const known = new Set(stored.map(({ key_id }) => key_id));
-      return [...stored, ...keys.filter(({ key_id }) => !known.has(key_id))];
-    });
-    const admin = await source.adminHash();
-    const isValid = admin !== undefined && (await target.setAdminHash(admin));
-    console.log(
-      isValid
-        ? 'the admin key stays valid'
-        : 'the admin key is not moved: COSIFT_ADMIN_KEY sets that of a service',
-    );
-    return keys.length;
-  }
+/** Returns the number of keys. */
+async function moveKeys(source: Endpoint, target: Endpoint): Promise<number> {
+  const keys = await source.keys.read();
+  await target.keys.change((stored) => {
+    const known = new Set(stored.map(({ key_id }) => key_id));
+    return [...stored, ...keys.filter(({ key_id }) => !known.has(key_id))];
+  });
+  const admin = await source.adminHash();
+  const isValid = admin !== undefined && (await target.setAdminHash(admin));
+  console.log(
+    isValid
+      ? 'the admin key stays valid'
+      : 'the admin key is not moved: COSIFT_ADMIN_KEY sets that of a service',
+  );
+  return keys.length;
 }

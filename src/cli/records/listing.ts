@@ -10,7 +10,7 @@ import { note, writeLines } from '../output.js';
 import { count } from '../progress-bar.js';
 import type { TargetOptions } from '../target.js';
 import { whereOption } from '../where/parse-where.js';
-import { Csv, JsonLines, type RecordFormat, SCORE, Table } from './formats.js';
+import { csvLines, jsonLines, type RecordFormat, SCORE, tableLines } from './formats.js';
 import { columnsOf, unknownColumns, withDatabase } from './near-names.js';
 import { type ListRequest, openReader, type Reader } from './reader.js';
 
@@ -138,8 +138,8 @@ async function printRecords(
       await writeLines([writeOrdered(page, '  ')]);
       return records.length;
     }
-    format ??= json ? new JsonLines() : await rowFormat(reader, database, listed, records, options);
-    if (records.length > 0 || options.csv) await writeLines(format.lines(records));
+    format ??= json ? jsonLines : await rowFormat(reader, database, listed, records, options);
+    if (records.length > 0 || options.csv) await writeLines(format(records));
     printed += records.length;
     const position = page.get('pagination') as OrderedObject;
     const cursor = position.get('next_cursor');
@@ -170,12 +170,12 @@ async function rowFormat(
     members: [...(kind === 'search' ? [SCORE] : []), 'id', ...(hasKeys ? ['key'] : [])],
     columns: columns ?? (all ? await columnsOfDatabase(reader, database) : columnsOfRecords(records)),
   };
-  if (!csv) return new Table(row);
+  if (!csv) return tableLines(row);
   // As in an export: a file with two columns of a name could not be imported.
   const taken = row.members.filter((name) => row.columns.includes(name));
   for (const name of taken)
     warn(`the data has a column "${name}", so the CSV lacks the ${name} of the records`);
-  return new Csv({ ...row, members: row.members.filter((name) => !taken.includes(name)) });
+  return csvLines({ ...row, members: row.members.filter((name) => !taken.includes(name)) });
 }
 
 function columnsOfRecords(records: readonly OrderedObject[]): string[] {
