@@ -152,6 +152,9 @@ function draw(canvas, [width, height], places, { steps, colours }, current) {
   context.stroke(ring);
 }
 
+const Swatch = ({ colour }) =>
+  html`<span class="swatch" aria-hidden="true" style=${{ background: `var(--${colour})` }}></span>`;
+
 /** What the colours mean. It also tells how many points have them to those who do not see the picture. */
 function Legend({ colouring: { steps, groups = [], colours }, points }) {
   const none = colours.filter((colour) => colour < 0).length;
@@ -161,19 +164,19 @@ function Legend({ colouring: { steps, groups = [], colours }, points }) {
       steps !== undefined &&
       html`<li>
         <span>${short(steps.least)}</span>
-        ${Array.from({ length: STEPS }, (_, at) => html`<span class=${`swatch step-${at}`} aria-hidden="true"></span>`)}
+        ${Array.from({ length: STEPS }, (_, at) => html`<${Swatch} colour=${`step-${at}`} />`)}
         <span><span class="hidden">to </span>${short(steps.greatest)}</span>
       </li>`
     }
     ${groups.map(
       ({ value, count: number }, at) => html`<li key=${`${typeof value} ${value}`}>
-        <span class=${`swatch group-${at}`} aria-hidden="true"></span>
+        <${Swatch} colour=${`group-${at}`} />
         <span class="text">${value === '' ? '(empty text)' : String(value).slice(0, 60)}</span> <span class="muted">${count(number)}</span>
       </li>`,
     )}
     ${
       none > 0 &&
-      html`<li><span class="swatch" aria-hidden="true"></span>${groups.length > 0 ? 'others' : 'no value'} <span class="muted">${count(none)}</span></li>`
+      html`<li><${Swatch} colour="no-colour" />${groups.length > 0 ? 'others' : 'no value'} <span class="muted">${count(none)}</span></li>`
     }
   </ul>`;
 }
