@@ -1,3 +1,4 @@
+import { wholeLines } from '../../async/whole-lines.js';
 import type { Data } from '../../schema/index.js';
 import { type OrderedObject, parseOrdered } from '../ordered-json.js';
 
@@ -15,23 +16,12 @@ export interface ExportedRecord extends ExportLine {
   names: readonly string[];
 }
 
-const NEWLINE = 0x0a;
-
 /** Yields the records of NDJSON that may be cut anywhere. */
 export async function* recordsOf(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<ExportedRecord[], void, undefined> {
-  let rest: Uint8Array[] = [];
-  for await (const chunk of chunks) {
-    const end = chunk.lastIndexOf(NEWLINE) + 1;
-    if (end === 0) {
-      rest.push(chunk);
-      continue;
-    }
-    const text = Buffer.concat([...rest, chunk.subarray(0, end)]).toString('utf8');
-    rest = [chunk.subarray(end)];
-    const lines = text.split('\n');
-    lines.pop();
+  for await (const chunk of wholeLines(chunks)) {
+    const lines = chunk.toString('utf8').split('\n').slice(0, -1);
     // Numbers are as JavaScript writes them, so parsing them loses nothing.
     yield lines.map((line) => {
       const record: ExportLine = JSON.parse(line);

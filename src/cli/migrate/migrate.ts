@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Client } from '../../client/index.js';
-import { copyRecords, migrateDatabase, settingsOf } from '../../databases/index.js';
+import { copyRecords, migrateDatabase, type RecordSource, settingsOf } from '../../databases/index.js';
 import { CosiftError } from '../../errors.js';
 import { isServiceUrl, isStoreUrl, SERVICE_URL, STORE_URL } from '../../schema/service-address.js';
 import type { RecordStore } from '../../store/record-store.js';
@@ -12,7 +12,6 @@ import { continuedWebhooks } from './continued-webhooks.js';
 import { openDirectoryEndpoint } from './directory-endpoint.js';
 import type { Endpoint } from './endpoint.js';
 import { openPostgresEndpoint } from './postgres-endpoint.js';
-import { sourceOf } from './running-service.js';
 
 export interface MigrateOptions {
   from: string;
@@ -87,7 +86,11 @@ async function copyFromService(
   signal: AbortSignal,
   bar: ProgressBar,
 ): Promise<void> {
-  const source = sourceOf(client);
+  const source: RecordSource = {
+    describeDatabase: (id) => client.database(id).describe(),
+    exportLines: (id, { vectors }, signal) =>
+      client.database(id).exportLines({ vectors, ...(signal && { signal }) }),
+  };
   await target.store.load();
   const ids = (await client.databases()).map(({ id }) => id);
   await reserve(target, ids);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { RecordStore } from '../../store/record-store.js';
-import { LineCursor } from './line-cursor.js';
+import { type ExportedLine, exportedLines } from './exported-lines.js';
 import { LineWriter } from './line-writer.js';
 import { WrittenLines } from './written-lines.js';
 
@@ -37,14 +37,16 @@ export async function copyRecords(
 ): Promise<CopyResult> {
   const hash = createHash('sha256');
   const request = { vectors: true };
-  const from = new LineCursor(source.exportLines(database, request, signal));
-  const to = new LineCursor(target.exportLines(database, request, signal));
+  const from = exportedLines(source.exportLines(database, request, signal));
+  const to = exportedLines(target.exportLines(database, request, signal));
+  const nextOf = async (lines: typeof from) => (await lines.next()).value as ExportedLine | undefined;
   const writer = new LineWriter(target, database);
   const changed = new WrittenLines(database);
   let [records, written] = [0, 0];
   try {
+    const next = [await nextOf(from), await nextOf(to)];
     for (;;) {
-      const [wanted, found] = [await from.current(), await to.current()];
+      const [wanted, found] = next;
       if (wanted === undefined && found === undefined) break;
       const isWanted = wanted !== undefined && (found === undefined || wanted.id <= found.id);
       const isFound = found !== undefined && (wanted === undefined || found.id <= wanted.id);
@@ -64,14 +66,14 @@ export async function copyRecords(
       if (isWanted) {
         hash.update(wanted.bytes);
         records += 1;
-        from.next();
         onProgress?.(records);
+        next[0] = await nextOf(from);
       }
-      if (isFound) to.next();
+      if (isFound) next[1] = await nextOf(to);
     }
     await writer.finish();
   } finally {
-    await Promise.all([from.close(), to.close()]);
+    await Promise.all([from.return(undefined), to.return(undefined)]);
   }
   return { records, written, changed, checksum: hash.digest('hex') };
 }

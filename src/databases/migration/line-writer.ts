@@ -1,6 +1,6 @@
 import { CosiftError } from '../../errors.js';
 import type { RecordStore } from '../../store/record-store.js';
-import type { ExportedLine } from './line-cursor.js';
+import type { ExportedLine } from './exported-lines.js';
 
 /** Lines and bytes of a commit. */
 const MAX_LINES = 1_000;

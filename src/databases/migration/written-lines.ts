@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { MigrationSupport } from '../../store/migration-support.js';
-import { LineCursor } from './line-cursor.js';
+import { exportedLines } from './exported-lines.js';
 
 /** Records that are verified one by one. More are verified sooner by another pass over all records. */
 const MAX_RECORDS = 20_000;
@@ -30,19 +31,12 @@ export class WrittenLines {
     for (let at = 0; at < ids.length; at += BATCH) {
       const batch = ids.slice(at, at + BATCH);
       const stored = new Map<number, string>();
-      const lines = new LineCursor(oneChunk(await target.linesOf(this.#database, batch)));
-      for (let line = await lines.current(); line !== undefined; line = await lines.current()) {
-        stored.set(line.id, hashOf(line.bytes));
-        lines.next();
-      }
+      const chunk = await target.linesOf(this.#database, batch);
+      for await (const { id, bytes } of exportedLines(Readable.from([chunk]))) stored.set(id, hashOf(bytes));
       if (batch.some((id) => stored.get(id) !== this.#wanted.get(id))) return false;
     }
     return true;
   }
-}
-
-async function* oneChunk(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield chunk;
 }
 
 function hashOf(line: Uint8Array): string {
