@@ -1,43 +1,34 @@
 import { DATABASE_ID, LIMITS, type Limits, shortId, textId } from '../../schema/index.js';
+import { ref } from '../../schema/json-schema.js';
 import type { Operation } from '../operation.js';
 import { publishedSchemas } from './published-schemas.js';
-import { reference, responsesOf } from './responses.js';
+import { responsesOf } from './responses.js';
 import type { OpenApiDocument, OpenApiOperation } from './types.js';
 
-const PATH_PARAMETERS: Record<string, object> = {
-  id: {
-    name: 'id',
-    in: 'path',
-    required: true,
-    description: 'Id of the database',
-    schema: { type: 'string', pattern: DATABASE_ID.source },
-    example: 'landmarks',
-  },
-  rid: {
-    name: 'rid',
-    in: 'path',
-    required: true,
-    description: 'Id of the record: an integer, a UUID, or `key:` and the key of the record',
-    schema: {
-      anyOf: [{ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, textId],
-    },
-    example: 1,
-  },
-  webhook_id: {
-    name: 'webhook_id',
-    in: 'path',
-    required: true,
-    description: 'Id of the webhook',
-    schema: shortId,
-  },
-  key_id: {
-    name: 'key_id',
-    in: 'path',
-    required: true,
-    description: 'Id of the key',
-    schema: shortId,
-  },
-};
+const parameter = (name: string, description: string, schema: object, example?: unknown) => ({
+  name,
+  in: 'path',
+  required: true,
+  description,
+  schema,
+  ...(example !== undefined && { example }),
+});
+
+const positiveInteger = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
+
+const PATH_PARAMETERS = [
+  parameter('id', 'Id of the database', { type: 'string', pattern: DATABASE_ID.source }, 'landmarks'),
+  parameter(
+    'rid',
+    'Id of the record: an integer, a UUID, or `key:` and the key of the record',
+    { anyOf: [positiveInteger, textId] },
+    1,
+  ),
+  parameter('webhook_id', 'Id of the webhook', shortId),
+  parameter('key_id', 'Id of the key', shortId),
+];
+
+const header = (description: string) => ({ description, schema: { type: 'string' } });
 
 const IF_NONE_MATCH = {
   name: 'if-none-match',
@@ -98,28 +89,18 @@ export function openApiDocument(
         },
       },
       headers: {
-        RequestId: {
-          description: 'The `x-request-id` of the request, or a new id.',
-          schema: { type: 'string' },
-        },
-        RateLimit: {
-          description: 'What is left of the rate limit of the key, and the seconds until it is full again.',
-          schema: { type: 'string' },
-        },
-        RateLimitPolicy: { description: 'The rate limit of the key.', schema: { type: 'string' } },
-        ETag: {
-          description: 'Changes when the response changes. `if-none-match` takes it.',
-          schema: { type: 'string' },
-        },
-        WwwAuthenticate: { description: 'How to send a key.', schema: { type: 'string' } },
+        RequestId: header('The `x-request-id` of the request, or a new id.'),
+        RateLimit: header(
+          'What is left of the rate limit of the key, and the seconds until it is full again.',
+        ),
+        RateLimitPolicy: header('The rate limit of the key.'),
+        ETag: header('Changes when the response changes. `if-none-match` takes it.'),
+        WwwAuthenticate: header('How to send a key.'),
         RetryAfter: {
           description: 'Seconds to wait before the next attempt.',
           schema: { type: 'integer', minimum: 0 },
         },
-        ServerTiming: {
-          description: 'Milliseconds in `embed`, `search` and `total`.',
-          schema: { type: 'string' },
-        },
+        ServerTiming: header('Milliseconds in `embed`, `search` and `total`.'),
       },
     },
   };
@@ -127,9 +108,7 @@ export function openApiDocument(
 
 function describe(operationId: string, operation: Operation): OpenApiOperation {
   const parameters = [
-    ...[...operation.path.matchAll(/\{(\w+)\}/g)].map(
-      ([, name]) => PATH_PARAMETERS[name as string] as object,
-    ),
+    ...PATH_PARAMETERS.filter(({ name }) => operation.path.includes(`{${name}}`)),
     ...(operation.tagged ? [IF_NONE_MATCH] : []),
     ...Object.entries(operation.query ?? {}).map(([name, { description, schema }]) => ({
       name,
@@ -155,8 +134,8 @@ function bodyOf({ body, bodyOptional, lines, mergePatch }: Operation): object {
   return {
     required: bodyOptional !== true,
     content: {
-      ...(mergePatch && { 'application/merge-patch+json': { schema: reference(body as string) } }),
-      'application/json': { schema: reference(body as string) },
+      ...(mergePatch && { 'application/merge-patch+json': { schema: ref(body as string) } }),
+      'application/json': { schema: ref(body as string) },
       ...(lines !== undefined && {
         'application/x-ndjson': { schema: { type: 'string', description: `One \`${lines}\` per line.` } },
       }),

@@ -1,4 +1,5 @@
 import { ERRORS, type ErrorCode } from '../../errors.js';
+import { ref } from '../../schema/json-schema.js';
 import { errorsOf, type Operation, type Success } from '../operation.js';
 import type { OpenApiResponse } from './types.js';
 
@@ -32,7 +33,7 @@ export function responsesOf(operation: Operation): Record<string, OpenApiRespons
       content: {
         ...existing?.content,
         'application/problem+json': {
-          schema: reference('Problem'),
+          schema: ref('Problem'),
           examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
         },
       },
@@ -50,7 +51,7 @@ function contentOf({ schema, type }: Success): Record<string, object> | undefine
       ? undefined
       : { [type]: { schema: { type: type === 'application/json' ? 'object' : 'string' } } };
   }
-  return { [type ?? 'application/json']: { schema: reference(schema) } };
+  return { [type ?? 'application/json']: { schema: ref(schema) } };
 }
 
 function headersOf({ kind, open, tagged }: Operation, status: number): object {
@@ -76,8 +77,4 @@ function exampleOf(code: ErrorCode): object {
     code,
     request_id: '0190a0b2-7c1e-7f2a-8a4e-0c8d4b1f2a3c',
   };
-}
-
-export function reference(name: string): object {
-  return { $ref: `#/components/schemas/${name}` };
 }

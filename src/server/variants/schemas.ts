@@ -1,6 +1,7 @@
 import { groupSchema, nodeSchema } from '../../schema/filter.js';
 import { integerId, uuid } from '../../schema/ids.js';
 import { COMPONENTS, checkerOf } from '../../schema/index.js';
+import { ref } from '../../schema/json-schema.js';
 import { mapRequestSchema, pointSchema, pointsSchema } from '../../schema/map.js';
 import { pageSchema, recordSchema, timestampsSchema } from '../../schema/pages.js';
 import { newTimestampsSchema } from '../../schema/records.js';
@@ -28,7 +29,7 @@ export const SERVICE_COMPONENTS = {
   RecordA: recordSchema(UUID_AS_ID, 'Timestamps'),
   RecordB: recordSchema(INTEGER_ID, 'TimestampsB'),
   RecordAOrB: {
-    anyOf: [{ $ref: '#/components/schemas/RecordA' }, { $ref: '#/components/schemas/RecordB' }],
+    anyOf: [ref('RecordA'), ref('RecordB')],
   },
   PageA: pageSchema('RecordA'),
   PageB: pageSchema('RecordB'),
@@ -43,8 +44,8 @@ export const SERVICE_COMPONENTS = {
     description: 'Times to store instead of now, for a migration; with one set of names.',
     if: { type: 'object', anyOf: TIMES_B.map((name) => ({ required: [name] })) },
     // biome-ignore lint/suspicious/noThenProperty: the keyword's name
-    then: { $ref: '#/components/schemas/NewTimestampsB' },
-    else: { $ref: '#/components/schemas/NewTimestampsA' },
+    then: ref('NewTimestampsB'),
+    else: ref('NewTimestampsA'),
   },
 } as const;
 
