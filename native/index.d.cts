@@ -69,6 +69,8 @@ export declare class NativeEngine {
   record(id: string, record: string, request: string): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** Deletes records and tells how many there were; none once it is stopped. */
   deleteRecords(id: string, request: string, stop: StopFlag): number | NativeFailure | Promise<number | NativeFailure>
+  /** The query of examples; `request` holds `positive`, `negative`, `query`, `forced_filter`, `embedded_by`. */
+  examples(id: string, request: string): NativeExampleQuery | NativeFailure | Promise<NativeExampleQuery | NativeFailure>
   /** Searches by a vector. */
   search(id: string, request: string, vector: Float32Array | Float64Array, stop: StopFlag): NativePage | NativeFailure | Promise<NativePage | NativeFailure>
   /** Runs the filter-only operation. */
@@ -164,6 +166,10 @@ export declare class NativeRules {
   recordReference(record: string): string | NativeFailure
   /** One record; `request` holds `form`, `vectors` and `forced_filter`. */
   record(stored: NativeRow | undefined | null, record: string, request: string): Promise<Buffer | NativeFailure>
+  /** The identities of the examples of a search: a list of `{"id"}` or `{"uuid"}`, JSON. */
+  exampleReferences(request: string): string | NativeFailure
+  /** The query of examples; `request` as for the engine. `stored` are the examples that exist. */
+  examples(request: string, stored: Array<NativeRow>): Promise<NativeExampleQuery | NativeFailure>
   /** Whether rows pass `filter` and `forced_filter` of a request. */
   passes(stored: Array<NativeRow>, request: string): Array<boolean> | NativeFailure
   /** Reads a deletion: `{"ids","start","end"}`, JSON. */
@@ -350,6 +356,14 @@ export interface NativeEmbedded {
   splits?: Uint32Array
   /** The fingerprint of the model that made them. */
   fingerprint?: string
+}
+
+/** The query that the examples of a search make. */
+export interface NativeExampleQuery {
+  /** The integer ids of the examples that exist for the caller. */
+  ids: Array<number>
+  /** Its unit vector; empty if the request does not want it. */
+  vector: Float64Array
 }
 
 /** A call that failed. */

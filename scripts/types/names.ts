@@ -108,6 +108,7 @@ export const MEMBERS: Readonly<Record<string, string>> = {
 export const ALTERNATIVES: Readonly<Record<string, string>> = {
   'Search.text': 'TextSearch',
   'Search.vector': 'VectorSearch',
+  'Search.like': 'LikeSearch',
   'Sort.column': 'ColumnSort<T = Data>',
   'Sort.time': 'TimeSort',
   'DeleteRequest.ids': 'DeleteByIds',

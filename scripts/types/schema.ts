@@ -49,7 +49,7 @@ export function alternativesOf(schema: Schema): Alternative[] | undefined {
     return oneOf.map(({ not }, at) => ({
       by: [each[at] as string],
       required: [...required, each[at] as string],
-      excluded: isNamed ? (not?.required ?? []) : each.filter((name) => name !== each[at]),
+      excluded: isNamed ? namedIn(not) : each.filter((name) => name !== each[at]),
     }));
   }
   if (minProperties !== 1) return undefined;
@@ -60,6 +60,11 @@ export function alternativesOf(schema: Schema): Alternative[] | undefined {
     required: [...required, by],
     excluded: alone.includes(by) ? names.filter((name) => name !== by) : alone,
   }));
+}
+
+/** The members that a schema requires, or each of which satisfies it. */
+function namedIn({ required = [], anyOf = [] }: Schema = {}): readonly string[] {
+  return [...required, ...anyOf.flatMap(namedIn)];
 }
 
 /** The schemas that a choice by `anyOf`, `oneOf` or `if` chooses from; undefined if the schema is no choice. */

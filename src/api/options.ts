@@ -18,7 +18,7 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** What a search looks for: a text, in a database with a model, or a vector. */
+/** What a search looks for: a text, in a database with a model, a vector, or examples. */
 export type Query =
   | string
   | {
@@ -30,6 +30,16 @@ export type Query =
       text?: string | undefined;
       /** A vector with as many values as the database has dimensions. */
       vector: Vector;
+    }
+  | {
+      /**
+       * Ids of records that results are like, and of those that they are unlike, at most 100: integers, UUIDs, or `key:`
+       * and a key. These records are no results.
+       */
+      like: {
+        positive: readonly (number | string)[];
+        negative?: readonly (number | string)[] | undefined;
+      };
     };
 
 /** Options of a call that selects records. */

@@ -63,7 +63,7 @@ export function queryCall<T>(options: QueryOptions<T> = {}): Call<QueryRequest> 
 export function mapCall<T>(options: MapOptions<T> = {}): Call<MapRequest> {
   checkOptions('map', options);
   const { search: query, threshold, lexical, filter, timeRange, columns, signal } = options;
-  // Weights without a text or a vector are sent, too, so that the schema refuses them.
+  // Weights without anything to search for are sent, too, so that the schema refuses them.
   const isSearch = [query, threshold, lexical].some((value) => value !== undefined);
   const text = query === undefined ? {} : queryOf(query, 'search');
   const search = isSearch ? { ...text, threshold, lexical } : undefined;
@@ -104,11 +104,11 @@ export function settingsCall(settings: object | undefined, options: CallOptions 
   return requestCall(settings === undefined ? {} : settings, 'the settings', options);
 }
 
-/** The text or the vector of a search, which `option` of the caller has. */
+/** The text, the vector or the examples of a search, which `option` of the caller has. */
 function queryOf(query: Query, option: QueryOption): object {
   if (typeof query === 'string') return { text: query };
   if (!isPlain(query)) {
-    const detail = `is ${nameOf(query)}, must be a text, or an object with a vector`;
+    const detail = `is ${nameOf(query)}, must be a text, or an object with a vector or examples`;
     throw refused('invalid_request', `/${option}`, option, detail);
   }
   checkMembers(SEARCH_QUERY, query, `/${option}`);

@@ -5,7 +5,7 @@ import { plural } from './progress-bar.js';
 import { requestOf, type SelectionOptions, timeOption } from './records/listing.js';
 import { columnsOf, unknownColumns, withDatabase } from './records/near-names.js';
 import { withOptionNames } from './records/option-names.js';
-import { idOf, parseRecordId } from './records/record-id.js';
+import { addId, idOf } from './records/record-id.js';
 import { checkDatabase, openTarget, targetCommand } from './target.js';
 import { whereOption } from './where/parse-where.js';
 
@@ -86,8 +86,4 @@ function deletedText(deleted: number, given: number | undefined): string {
   if (given === undefined || given === deleted) return text;
   if (deleted > 0) return `${text}; there is no record for the other ids`;
   return `${text}; there is no record for ${given === 1 ? 'this id' : 'these ids'}`;
-}
-
-function addId(text: string, before: string[] = []): string[] {
-  return [...before, parseRecordId(text)];
 }

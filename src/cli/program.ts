@@ -11,6 +11,7 @@ import { exportCommand } from './export/command.js';
 import { getCommand } from './get.js';
 import { importCommand } from './import/command.js';
 import { keyCommand } from './key.js';
+import { likeCommand } from './like.js';
 import { migrateCommand } from './migrate/command.js';
 import { modelCommand } from './model/command.js';
 import { queryCommand } from './query.js';
@@ -39,6 +40,7 @@ export function makeProgram(): Command {
     .addCommand(importCommand())
     .addCommand(exportCommand())
     .addCommand(searchCommand())
+    .addCommand(likeCommand())
     .addCommand(queryCommand())
     .addCommand(getCommand())
     .addCommand(deleteCommand())

@@ -2,7 +2,7 @@ import type { TextSource } from '../api/text-line.js';
 import type { Stoppable } from '../async/stoppable.js';
 import { anyUnitVector, type Embedder } from '../embedding/index.js';
 import { CosiftError, isCode, type Problem } from '../errors.js';
-import type { Limits, SearchRequest } from '../schema/index.js';
+import type { Limits, TextSearch, VectorSearch } from '../schema/index.js';
 import type { EmbeddedVectors } from '../store/embedded-vectors.js';
 import type { DatabaseInfo, SearchVector } from '../store/record-store.js';
 import type { DatabaseInfoCache } from './database-info-cache.js';
@@ -78,7 +78,7 @@ export class DatabaseEmbedder {
   }
 
   /** Returns the query vector of a text that was searched for before, at once; undefined if it is not in the cache. */
-  cachedQueryVector(id: string, { text, vector }: SearchRequest['search']): QueryVector | undefined {
+  cachedQueryVector(id: string, { text, vector }: TextSearch | VectorSearch): QueryVector | undefined {
     if (text === undefined || vector !== undefined) return undefined;
     const info = this.#infos.cached(id);
     const embedder = info?.model ? this.#models.loaded(info.model) : undefined;
@@ -96,7 +96,7 @@ export class DatabaseEmbedder {
    */
   async queryVector(
     id: string,
-    search: SearchRequest['search'],
+    search: TextSearch | VectorSearch,
     { needsMeaning, caller, stoppable }: QueryVectorOptions,
   ): Promise<QueryVector> {
     const { model, fingerprint, dimensions } = await this.#infoFor(id, search);
@@ -127,7 +127,7 @@ export class DatabaseEmbedder {
    *
    * @throws {CosiftError} `invalid_request`, `invalid_vector`, `invalid_dimensions` where the search does not fit them.
    */
-  async #infoFor(id: string, search: SearchRequest['search']): Promise<DatabaseInfo> {
+  async #infoFor(id: string, search: TextSearch | VectorSearch): Promise<DatabaseInfo> {
     const known = await this.#infos.get(id);
     if (misfitOf(id, known, search) === undefined) return known;
     // Another process may have dropped the database, and created it with other settings.
@@ -175,7 +175,7 @@ export class DatabaseEmbedder {
 function misfitOf(
   id: string,
   { model, dimensions }: DatabaseInfo,
-  { vector }: SearchRequest['search'],
+  { vector }: TextSearch | VectorSearch,
 ): CosiftError | undefined {
   if (vector === undefined) {
     if (model !== null) return undefined;
@@ -189,7 +189,7 @@ function misfitOf(
 }
 
 /** Checks that a search by vector has a text if it takes words into account. With the weight 0, a text has no effect. */
-function checkWords({ text, lexical = 0 }: SearchRequest['search']): void {
+function checkWords({ text, lexical = 0 }: TextSearch | VectorSearch): void {
   if (lexical > 0 && text === undefined) {
     const detail = 'needs the text whose words are searched for: give text beside vector';
     throw invalidSearch('invalid_request', '/search/lexical', detail);

@@ -11,7 +11,9 @@ import {
 } from '../schema/index.js';
 import type { MapOption, RecordForm, RecordRequest, StoreSearchRequest } from '../store/record-store.js';
 import { StaleError } from '../store/store-errors.js';
+import type { QueryVector } from './database-embedder.js';
 import type { Dependencies } from './dependencies.js';
+import { type ExampleQuery, exampleQuery, positionOf } from './example-query.js';
 import type { Scope, ScopedOptions } from './scope.js';
 
 export interface PageOptions extends ScopedOptions, Pick<Stoppable, 'isStopped'> {
@@ -48,25 +50,20 @@ export class RecordReader {
   }
 
   async search(id: string, request: SearchRequest & MapOption, options: PageOptions): Promise<PageReply> {
-    const { store, infos, embedder, turns, calls } = this.#dependencies;
+    const { store, infos, turns, calls } = this.#dependencies;
     return await calls.run(async () => {
       const start = performance.now();
       const { search, pagination, ...rest } = request;
       for (;;) {
-        const needs = needsMeaning(request);
-        const { vector, fingerprint } =
-          (needs ? embedder.cachedQueryVector(id, search) : undefined) ??
-          (await embedder.queryVector(id, search, {
-            needsMeaning: needs,
-            caller: options.scope?.caller,
-            stoppable: options,
-          }));
+        const { vector, fingerprint, ...query } = await this.#queryOf(id, request, options);
         const embeddedAt = performance.now();
         const storeRequest = {
           form: options.form,
           threshold: search.threshold ?? defaultThreshold(search.lexical),
           lexical: lexicalOf(search),
+          ...query,
           ...pagination,
+          cursor: positionOf(pagination?.cursor),
           limit: pagination?.limit ?? DEFAULTS.limit,
           ...rest,
           forced_filter: options.scope?.forcedFilter,
@@ -85,6 +82,30 @@ export class RecordReader {
         }
       }
     });
+  }
+
+  async #queryOf(
+    id: string,
+    request: SearchRequest & MapOption,
+    options: PageOptions,
+  ): Promise<QueryVector | ExampleQuery> {
+    const { search, pagination } = request;
+    const { embedder } = this.#dependencies;
+    if (search.like !== undefined) {
+      const examples = { like: search.like, cursor: pagination?.cursor };
+      return await exampleQuery(this.#dependencies, id, examples, options);
+    }
+    const needs = needsMeaning(request);
+    const cached = needs ? embedder.cachedQueryVector(id, search) : undefined;
+    const { scope } = options;
+    return (
+      cached ??
+      (await embedder.queryVector(id, search, {
+        needsMeaning: needs,
+        caller: scope?.caller,
+        stoppable: options,
+      }))
+    );
   }
 
   async query(id: string, request: QueryRequest & MapOption, options: PageOptions): Promise<PageReply> {
@@ -120,8 +141,10 @@ export class RecordReader {
 }
 
 /** Returns the words that a search takes into account; undefined for a search by meaning alone. */
-function lexicalOf({ lexical = 0, text }: SearchRequest['search']): StoreSearchRequest['lexical'] {
-  return lexical > 0 && text !== undefined ? { weight: lexical, text } : undefined;
+function lexicalOf({ lexical = 0, text, like }: SearchRequest['search']): StoreSearchRequest['lexical'] {
+  // Examples have no words.
+  const words = like === undefined ? text : '';
+  return lexical > 0 && words !== undefined ? { weight: lexical, text: words } : undefined;
 }
 
 /** Whether a response depends on the meaning of the text: with all the weight on words, only some members tell of it. */

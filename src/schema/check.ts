@@ -3,7 +3,7 @@ import { CosiftError, type ErrorCode, type Problem } from '../errors.js';
 import { COMPONENTS, type ComponentName } from './components.js';
 import { LIST_OPERATORS, TIME_OPERATORS } from './filter.js';
 import { instantOf } from './instants.js';
-import { LIMITS, type Limits, MAX_LISTED_VALUES } from './limits.js';
+import { LIMITS, type Limits, MAX_EXAMPLES, MAX_LISTED_VALUES } from './limits.js';
 import { problemsOf } from './problems-of.js';
 import type { FilterGroup } from './types/filter.js';
 import type {
@@ -137,7 +137,10 @@ function checkWithText<Request extends { search?: Search | undefined }>(
 ): Request {
   checkWithFilter(value, limits, check);
   const request = value as Request;
-  if (request.search !== undefined) checkText(request.search, limits);
+  if (request.search !== undefined) {
+    checkText(request.search, limits);
+    checkExamples(request.search);
+  }
   return request;
 }
 
@@ -146,6 +149,15 @@ function checkText({ text }: Search, limits: Limits): void {
   if (textBytes > limits.search_text_bytes) {
     const detail = `has ${textBytes} bytes, at most ${limits.search_text_bytes} are taken`;
     throw refused('invalid_request', { pointer: '/search/text', code: 'value_too_long', detail });
+  }
+}
+
+function checkExamples({ like }: Search): void {
+  const { positive, negative = [] } = like ?? { positive: [] };
+  const examples = positive.length + negative.length;
+  if (examples > MAX_EXAMPLES) {
+    const detail = `the examples are ${examples}, at most ${MAX_EXAMPLES} are taken`;
+    throw refused('invalid_request', { pointer: '/search/like', code: 'invalid_value', detail });
   }
 }
 

@@ -50,6 +50,9 @@ export const textId = {
   description: 'UUID of the record, or `key:` and its key.',
 } as const;
 
+/** A record's id in any form. */
+export const recordId = { anyOf: [integerId, textId] } as const;
+
 /** The id of an issued key, or of a webhook. */
 export const shortId = { type: 'string', pattern: '^[0-9a-z]{12}$' } as const;
 

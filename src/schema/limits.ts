@@ -61,6 +61,12 @@ export const LIMIT_MEANINGS: Readonly<Record<keyof Limits, string>> = {
 export const MAX_COLUMNS = 100;
 export const MAX_MAP_COLUMNS = 16;
 
+/** Maximum number of examples of a search. */
+export const MAX_EXAMPLES = 100;
+
+/** Maximum length of a cursor: that of a search by examples has the vector that was searched for. */
+export const MAX_CURSOR_LENGTH = 24_576;
+
 /** Maximum number of values of a list in a filter, and of all lists of a filter together. */
 export const MAX_LIST_VALUES = 1_000;
 export const MAX_LISTED_VALUES = 10_000;

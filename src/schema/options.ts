@@ -83,7 +83,10 @@ const REQUIRED: Partial<Record<OptionsName, readonly string[]>> = {
 };
 
 /** What to search for, where that is not a text alone. */
-export const SEARCH_QUERY: OptionCheck = members({ text: name, vector: partOfRequest }, []);
+export const SEARCH_QUERY: OptionCheck = members(
+  { text: name, vector: partOfRequest, like: partOfRequest },
+  [],
+);
 
 export type OptionsName = keyof typeof OPTIONS;
 

@@ -1,10 +1,8 @@
-import { integerId, recordKey, textId, uuid } from './ids.js';
+import { integerId, recordId, recordKey, uuid } from './ids.js';
 import { count, instant, list, object, oneOf, ref } from './json-schema.js';
 import { LIMITS } from './limits.js';
 import { passagePlace } from './pages.js';
 import { time, timeRange } from './time.js';
-
-const recordId = { anyOf: [integerId, textId] } as const;
 
 export const startedAt = instant(
   'Time of the first commit, by the clock of the store. What this call wrote was last synced then or later, and what earlier calls wrote, before. Records that come with their time of last sync are an exception.',

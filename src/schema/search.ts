@@ -1,13 +1,20 @@
 import { column } from './filter.js';
-import { DEFAULTS, LIMITS, MAX_COLUMNS } from './limits.js';
+import { recordId } from './ids.js';
+import { list, object } from './json-schema.js';
+import { DEFAULTS, LIMITS, MAX_COLUMNS, MAX_CURSOR_LENGTH, MAX_EXAMPLES } from './limits.js';
+
+function examplesSchema(description: string, minItems: number) {
+  return list(recordId, description, { minItems, maxItems: MAX_EXAMPLES });
+}
 
 export const search = {
   type: 'object',
-  description: 'What to search for: a text, in a database with a model, or a vector.',
+  description: 'What to search for: a text, in a database with a model, a vector, or examples.',
   additionalProperties: false,
   oneOf: [
-    { required: ['text'], not: { required: ['vector'] } },
-    { required: ['vector'], dependentRequired: { text: ['lexical'] } },
+    { required: ['text'], not: { anyOf: [{ required: ['vector'] }, { required: ['like'] }] } },
+    { required: ['vector'], not: { required: ['like'] }, dependentRequired: { text: ['lexical'] } },
+    { required: ['like'], not: { anyOf: [{ required: ['text'] }, { required: ['vector'] }] } },
   ],
   properties: {
     text: {
@@ -25,6 +32,17 @@ export const search = {
       description:
         'A vector with as many values as the database has dimensions, such as one that the model of the database made.',
     },
+    like: object(
+      `Records that are examples, at most ${MAX_EXAMPLES}: the search is for what is like the mean of the positive ones and ` +
+        'unlike that of the negative ones. The examples are no results.',
+      {
+        positive: examplesSchema(
+          'Ids of records that results are like: integers, UUIDs, or `key:` and a key.',
+          1,
+        ),
+        'negative?': examplesSchema('Ids of records that results are unlike. Default: none.', 0),
+      },
+    ),
     threshold: {
       type: 'number',
       minimum: 0,
@@ -57,7 +75,7 @@ export const pagination = {
     },
     cursor: {
       type: 'string',
-      maxLength: 16_384,
+      maxLength: MAX_CURSOR_LENGTH,
       description: '`next_cursor` of a previous response. It never expires. Default: the first page.',
     },
   },

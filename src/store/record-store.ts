@@ -7,6 +7,7 @@ import type {
   DoctorCheck,
   Embed,
   FilterGroup,
+  LikeSearch,
   Pagination,
   QueryRequest,
   SearchRequest,
@@ -91,6 +92,14 @@ export interface RecordStore {
   /** Deletes records and returns their number. Deletes nothing once `signal` is aborted before the commit. */
   deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number>;
 
+  /**
+   * Makes the query of a search by examples.
+   *
+   * @throws {CosiftError} `invalid_request` with a pointer for an example that the caller does not see or that has no
+   * vector, and for examples without a direction.
+   * @throws {StaleError} when the vectors of the database come from a model other than `embedded_by`.
+   */
+  examples(id: string, request: ExamplesRequest): Promise<ExampleQuery>;
   /**
    * Returns the page of the records nearest to `vector`, best first. Aborting the signal stops the running search.
    *
@@ -240,6 +249,21 @@ interface PageRequest extends Visibility {
   cursor?: NonNullable<Pagination['cursor']>;
 }
 
+/** The examples of a search. */
+export interface ExamplesRequest extends Visibility, Readonly<LikeSearch['like']> {
+  /** Whether the vector is wanted. Otherwise no example is refused. */
+  query: boolean;
+  /** As in a search. */
+  embedded_by: string | null;
+}
+
+export interface ExampleQuery {
+  /** The integer ids of the examples that the caller sees. */
+  ids: number[];
+  /** The unit vector to search for; empty if it is not wanted. */
+  vector: Float64Array;
+}
+
 export interface StoreSearchRequest
   extends PageRequest,
     MapOption,
@@ -247,6 +271,10 @@ export interface StoreSearchRequest
   threshold: number;
   /** The weight of the words of a text in the score, 0 to 1. Absent: the score is the similarity of the vectors. */
   lexical?: { weight: number; text: string } | undefined;
+  /** The integer ids of records that are no results. */
+  excluded?: readonly number[] | undefined;
+  /** What the cursor of the next page ends with. */
+  cursor_suffix?: string | undefined;
   /** The fingerprint of the model that made the query vector; null for a vector of the caller, which always fits. */
   embedded_by: string | null;
 }

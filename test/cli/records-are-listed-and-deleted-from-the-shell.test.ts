@@ -85,6 +85,7 @@ const COMMANDS = [
   ['search', 'a tower', '--database', 'facts', '--threshold', '0.1', '--where', 'height_m is not empty'],
   ['get', 'facts', '1'],
   ['databases', 'list', '--json'],
+  ['like', 'facts', '1', '--not', '3', '--threshold', '0', '--columns', 'name'],
 ];
 
 test(
@@ -101,7 +102,7 @@ test(
 
     const [sorted = '', found, two = '', shown, csv = '', json = '', where = '', all = '', ...others] =
       ofServer;
-    const [count, search, one, list = ''] = others;
+    const [count, search, one, list = '', like] = others;
     expect(sorted.split('\n').map((line) => line.slice(0, 1))).toEqual(['i', '3', '1', '2', '']);
     expect(sorted).not.toContain('\u001b');
     expect(sorted).toContain('12345678901234567890');
@@ -136,6 +137,16 @@ test(
       'embedded_by',
     ]);
     expect(JSON.parse(list).map(({ id }: { id: string }) => id)).toEqual(['facts', 'many']);
+
+    expect(like).toMatch(/^score +id +name\n0\.\d+ +2 +東京タワー\n$/);
+    expect(await cosift('like', 'facts', '1', 'key:none', ...server)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('the examples: no record has the id key:none'),
+    });
+    expect(await cosift('like', 'facts', '1', '--not', '9', ...server)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('--not: no record has the id 9'),
+    });
 
     // A reader that stops early ends the command quietly.
     const query = `"${process.execPath}" "${MAIN}" query many --all --json --url ${url} --key ${KEY}`;

@@ -386,7 +386,7 @@ describe('an error names the arguments of the caller', () => {
   test.each(NO_QUERIES.filter(([query]) => query !== undefined))(
     '%j in place of a query',
     async (query, what) => {
-      const detail = `is ${what}, must be a text, or an object with a vector`;
+      const detail = `is ${what}, must be a text, or an object with a vector or examples`;
       const problem = (pointer: string) => [{ pointer, code: 'wrong_type', detail }];
       const { library } = await both((database) => database.search(loose(query)));
       expect(library).toMatchObject({ detail: `query: ${detail}`, problems: problem('/query') });

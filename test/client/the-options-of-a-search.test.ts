@@ -87,6 +87,21 @@ describe.each(['library', 'client'])('%s', (side) => {
     expect((await database().search('a tall tower', { timeRange, threshold: 0 })).results).toEqual([]);
   });
 
+  test('examples are searched for, and an error names them', async () => {
+    const like = { positive: [1] };
+    const found = [];
+    const options = { threshold: 0, limit: 1 };
+    for await (const { id } of database().searchAll({ like }, options)) found.push(id);
+    expect(found.toSorted()).toEqual([2, 3, 4]);
+    const { points } = await database().map({ search: { like: { positive: [1, 2] } }, threshold: 0 });
+    expect(points.map(({ id }) => id).toSorted()).toEqual([3, 4]);
+    await expect(database().search({ like: { positive: [1, 'key:none'] } })).rejects.toMatchObject({
+      code: 'invalid_request',
+      detail: 'query.like.positive.1: no record has the id key:none',
+      problems: [{ pointer: '/query/like/positive/1' }],
+    });
+  });
+
   test('all matches come page after page, with both ids', async () => {
     const ids: number[] = [];
     for await (const { id } of database().searchAll('tower', { limit: 1, threshold: 0 })) ids.push(id);

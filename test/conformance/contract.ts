@@ -6,6 +6,7 @@ import { describeCounts } from './counts.js';
 import { describeDatabases } from './databases.js';
 import { describeDeletes } from './deletes.js';
 import { describeDurability } from './durability.js';
+import { describeExamples } from './examples.js';
 import { describeExplain } from './explain.js';
 import { describeExports } from './exports.js';
 import { describeFilters } from './filters.js';
@@ -37,6 +38,7 @@ export function describeContract(store: string, open: OpenDatabases): void {
     describePages(open);
     describeColumns(open);
     describeVectors(open);
+    describeExamples(open);
     describeTimes(open);
     describeCounts(open);
     describeExplain(open);

@@ -1,7 +1,7 @@
 import { satisfies } from '../../bench/data/predicate.js';
 import type { Data, FilterGroup } from '../../src/schema/index.js';
 import type { RecordForm } from '../../src/store/record-store.js';
-import { relevanceScore } from './score.js';
+import { exampleVector, relevanceScore } from './score.js';
 import type { Result } from './test-database.js';
 
 /** A record as the oracle knows it; times in milliseconds since 1970. */
@@ -16,9 +16,15 @@ export interface KnownRecord {
   synced: number;
 }
 
+/** The examples of a search, by any of their ids. */
+export interface Like {
+  positive: (number | string)[];
+  negative?: (number | string)[];
+}
+
 /** The members of a request that decide which records match, in which order, and what results show. */
 export interface OracleRequest {
-  search?: { vector: number[]; threshold?: number };
+  search?: { vector?: number[]; like?: Like; threshold?: number };
   filter?: FilterGroup;
   time_range?: { start_time?: string; end_time?: string };
   sort?: { column?: string; time?: string; direction?: 'asc' | 'desc' };
@@ -49,16 +55,38 @@ export class Oracle {
     if (search === undefined) {
       return found.sort((a, b) => compareBySort(a, b, request.sort) || byId(a, b));
     }
-    const { vector, threshold = 0.2 } = search;
+    const { threshold = 0.2 } = search;
+    const vector = this.query(search);
     const scores = new Map(found.map((record) => [record, relevanceScore(vector, record.vector)]));
+    const examples = this.#examples(search.like);
     return found
+      .filter((record) => !examples.includes(record))
       .filter((record) => scores.get(record)! >= threshold)
       .sort((a, b) => scores.get(b)! - scores.get(a)! || byId(a, b));
   }
 
+  /** The vector that a search is for. */
+  query({ vector, like }: NonNullable<OracleRequest['search']>): number[] {
+    if (like === undefined) return vector!;
+    const { positive, negative = [] } = like;
+    const vectorsOf = (ids: (number | string)[]) => this.#named(ids).map(({ vector }) => vector);
+    return exampleVector(vectorsOf(positive), vectorsOf(negative));
+  }
+
+  #examples({ positive, negative = [] }: Like = { positive: [] }): KnownRecord[] {
+    return this.#named([...positive, ...negative]);
+  }
+
+  #named(ids: readonly (number | string)[]): KnownRecord[] {
+    const records = [...this.records.values()];
+    return ids.map((name) => records.find(({ id, uuid, key }) => [id, uuid, `key:${key}`].includes(name))!);
+  }
+
   /** All matches as pages show them. */
   results(request: OracleRequest, form: RecordForm, forcedFilter?: FilterGroup): Result[] {
-    return this.matches(request, form, forcedFilter).map((record) => shown(record, form, request));
+    const { search } = request;
+    const vector = search && this.query(search);
+    return this.matches(request, form, forcedFilter).map((record) => shown(record, form, request, vector));
   }
 }
 
@@ -84,7 +112,12 @@ export function compareTexts(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-function shown(record: KnownRecord, form: RecordForm, { search, columns }: OracleRequest): Result {
+function shown(
+  record: KnownRecord,
+  form: RecordForm,
+  { columns }: OracleRequest,
+  query: readonly number[] | undefined,
+): Result {
   const [created, changed, synced] = [record.created, record.changed, record.synced].map(iso) as [
     string,
     string,
@@ -94,7 +127,7 @@ function shown(record: KnownRecord, form: RecordForm, { search, columns }: Oracl
     id: form === 'uuid' ? record.uuid : record.id,
     ...(form === 'both' && { uuid: record.uuid }),
     ...(record.key !== undefined && { key: record.key }),
-    ...(search && { relevance_score: relevanceScore(search.vector, record.vector) }),
+    ...(query && { relevance_score: relevanceScore(query, record.vector) }),
     data: columns === undefined ? record.data : only(record.data, columns),
     timestamps:
       form !== 'integer'

@@ -1,6 +1,9 @@
 /** Steps in a relevance score of 1. */
 const STEPS = 1_000_000_000n;
 
+/** A step of a component of a unit vector. */
+const STEP = 2 ** -30;
+
 /** Steps below 1 that count as 1, so that a copy of a vector reaches a threshold of 1. */
 const ROUNDING_STEPS = 64n;
 
@@ -16,10 +19,29 @@ export function relevanceScore(query: readonly number[], record: readonly number
   return steps <= 0n ? 0 : Number(steps) / 1e9;
 }
 
-/** Components of the unit vector in steps of 2^-30; halves are rounded away from zero. */
+/** The rule of the query of examples: the direction of 2p - n, or of p without negative examples. */
+export function exampleVector(
+  positive: readonly (readonly number[])[],
+  negative: readonly (readonly number[])[],
+): number[] {
+  const [p, n] = [BigInt(positive.length), BigInt(negative.length)];
+  const weighted = [
+    ...positive.map((vector) => ({ steps: unit(vector), weight: n === 0n ? 1n : 2n * n })),
+    ...negative.map((vector) => ({ steps: unit(vector), weight: -p })),
+  ];
+  return (positive[0] ?? []).map(
+    (_, at) => Number(weighted.reduce((sum, { steps, weight }) => sum + weight * steps[at]!, 0n)) * STEP,
+  );
+}
+
+/** Components of the unit vector in steps of 2^-30; halves are rounded away from zero. A unit vector of whole steps stays. */
 function unit(vector: readonly number[]): bigint[] {
   let squares = 0;
   for (const component of vector) squares += component * component;
+  const isWhole = vector.every((component) => Number.isInteger(component / STEP));
+  if (isWhole && Math.abs(Math.sqrt(squares) - 1) <= (Math.sqrt(vector.length) / 2) * STEP) {
+    return vector.map((component) => BigInt(component / STEP));
+  }
   const scale = 2 ** 30 / Math.sqrt(squares);
   return vector.map((component) => {
     const scaled = component * scale;

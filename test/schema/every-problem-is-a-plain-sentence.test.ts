@@ -127,7 +127,7 @@ const SENTENCES = [
   /^is not a known member; (?:did you mean "\w+"\?|known: \w+(, \w+)*)$/,
   /^has \d+ (?:characters|items), at most \d+ are allowed$/,
   /^has \S+ twice, as items \d+ and \d+$/,
-  /^must have exactly one of "\w+", "\w+"$/,
+  /^must have exactly one of "\w+"(, "\w+")+$/,
   /^needs either "ids", or at least one of "filter" and "time_range"$/,
 ];
 

@@ -116,7 +116,7 @@ describe('a slip of the keyboard is met with what was probably meant', () => {
     expect(refusal(() => FORMS.integer.search(both)).problems).toContainEqual({
       pointer: '/search',
       code: 'invalid_value',
-      detail: 'must have exactly one of "text", "vector"',
+      detail: 'must have exactly one of "text", "vector", "like"',
     });
   });
 });

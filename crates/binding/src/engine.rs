@@ -13,7 +13,9 @@ use crate::buffer::Buffer;
 use crate::failure::NativeFailure;
 use crate::handles::{Backup, DoctorProgress, Export, Prepared, ReembeddingBatch, StopFlag};
 use crate::promise::{convert, promises};
-use crate::results::{NativeCommitted, NativeMeter, NativePage, NativeScanStats};
+use crate::results::{
+    NativeCommitted, NativeExampleQuery, NativeMeter, NativePage, NativeScanStats,
+};
 
 /// The databases of a data directory.
 #[napi]
@@ -90,6 +92,9 @@ promises! { impl NativeEngine {
         let done = convert(done, |deleted| deleted as f64);
         self.engine.delete(&id, &request, Arc::clone(&stop.flag), done);
     };
+    #[doc = " The query of examples; `request` holds `positive`, `negative`, `query`, `forced_filter`, `embedded_by`."]
+    fn examples(self, id: String, request: String) -> NativeExampleQuery,
+        |done| self.engine.examples(&id, request, done);
     #[doc = " Searches by a vector."]
     fn search(
         self, id: String, request: String, vector: Either<Float32ArraySlice<'env>, Float64ArraySlice<'env>>,

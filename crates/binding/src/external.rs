@@ -17,7 +17,7 @@ use crate::failure::NativeFailure;
 use crate::handles::{self, native_lines};
 use crate::options::EngineLimits;
 use crate::promise::outcome;
-use crate::results::NativeTextLine;
+use crate::results::{NativeExampleQuery, NativeTextLine};
 
 /// The rules for the records of one database.
 #[napi]
@@ -168,6 +168,24 @@ impl NativeRules {
         let is_short = stored.as_ref().is_none_or(|row| row.vector.is_none());
         let row = stored.map(TryInto::try_into).transpose();
         background_unless_short(env, is_short, move || rules.record(row?, &record, &request))
+    }
+
+    /// The identities of the examples of a search: a list of `{"id"}` or `{"uuid"}`, JSON.
+    #[napi]
+    pub fn example_references(&self, request: String) -> Either<String, NativeFailure> {
+        outcome(self.rules.example_references(&request))
+    }
+
+    /// The query of examples; `request` as for the engine. `stored` are the examples that exist.
+    #[napi]
+    pub fn examples<'env>(
+        &self,
+        env: &'env Env,
+        request: String,
+        stored: Vec<NativeRow>,
+    ) -> Result<PromiseRaw<'env, Either<NativeExampleQuery, NativeFailure>>> {
+        let (rules, stored) = (Arc::clone(&self.rules), rows(stored));
+        background(env, move || rules.examples(&request, &stored?))
     }
 
     /// Whether rows pass `filter` and `forced_filter` of a request.

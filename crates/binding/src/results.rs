@@ -1,6 +1,9 @@
 //! Results as objects of JavaScript.
 
-use cosift_engine::{Committed, LineError, MetricsReading, Page, SearchStats, Status, TextLine};
+use cosift_engine::{
+    Committed, ExampleQuery, LineError, MetricsReading, Page, SearchStats, Status, TextLine,
+};
+use napi::bindgen_prelude::Float64Array;
 use napi_derive::napi;
 
 use crate::buffer::Buffer;
@@ -71,6 +74,24 @@ pub struct NativeTextLine {
 impl From<TextLine> for NativeTextLine {
     fn from(TextLine { column, start, end }: TextLine) -> Self {
         Self { column, start, end }
+    }
+}
+
+/// The query that the examples of a search make.
+#[napi(object, object_from_js = false)]
+pub struct NativeExampleQuery {
+    /// The integer ids of the examples that exist for the caller.
+    pub ids: Vec<f64>,
+    /// Its unit vector; empty if the request does not want it.
+    pub vector: Float64Array,
+}
+
+impl From<ExampleQuery> for NativeExampleQuery {
+    fn from(query: ExampleQuery) -> Self {
+        Self {
+            ids: query.ids.into_iter().map(|id| id as f64).collect(),
+            vector: query.vector.into(),
+        }
     }
 }
 

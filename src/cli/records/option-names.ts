@@ -4,6 +4,9 @@ import { CosiftError } from '../../errors.js';
 const OPTIONS = [
   ['/filter', '--where'],
   ['/search/text', 'the text'],
+  ['/search/like/positive', 'the examples'],
+  ['/search/like/negative', '--not'],
+  ['/search/like', 'the examples'],
   ['/search/threshold', '--threshold'],
   ['/columns', '--columns'],
   ['/pagination/limit', '--limit'],

@@ -15,3 +15,8 @@ export function parseRecordId(text: string): string {
 export function idOf(text: string): number | string {
   return /^\d+$/.test(text) ? Number(text) : text;
 }
+
+/** Adds an id to those of an option or an argument that may be repeated. */
+export function addId(text: string, before: string[] = []): string[] {
+  return [...before, parseRecordId(text)];
+}

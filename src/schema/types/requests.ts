@@ -4,7 +4,10 @@ import type { ColumnName, Data, NumberColumn, Vector } from '../columns.js';
 import type { Action } from '../keys.js';
 import type { Filter, FilterGroup } from './filter.js';
 
-/** What to search for: a text, in a database with a model, or a vector. This alternative has `text`. */
+/**
+ * What to search for: a text, in a database with a model, a vector, or examples. This alternative
+ * has `text`.
+ */
 export interface TextSearch {
   /**
    * Text to search for by meaning, at most 8000 bytes of UTF-8. Only for a database with a model.
@@ -24,9 +27,14 @@ export interface TextSearch {
   lexical?: number | undefined;
   /** Not together with `text`. */
   vector?: undefined;
+  /** Not together with `text`. */
+  like?: undefined;
 }
 
-/** What to search for: a text, in a database with a model, or a vector. This alternative has `vector`. */
+/**
+ * What to search for: a text, in a database with a model, a vector, or examples. This alternative
+ * has `vector`.
+ */
 export interface VectorSearch {
   /**
    * Text to search for by meaning, at most 8000 bytes of UTF-8. Only for a database with a model.
@@ -49,10 +57,44 @@ export interface VectorSearch {
    * Default: 0. From 0 to 1.
    */
   lexical?: number | undefined;
+  /** Not together with `vector`. */
+  like?: undefined;
 }
 
-/** What to search for: a text, in a database with a model, or a vector. */
-export type Search = TextSearch | VectorSearch;
+/**
+ * What to search for: a text, in a database with a model, a vector, or examples. This alternative
+ * has `like`.
+ */
+export interface LikeSearch {
+  /**
+   * Records that are examples, at most 100: the search is for what is like the mean of the positive
+   * ones and unlike that of the negative ones. The examples are no results.
+   */
+  like: {
+    /** Ids of records that results are like: integers, UUIDs, or `key:` and a key. 1 to 100 items. */
+    positive: readonly (number | string)[];
+    /** Ids of records that results are unlike. Default: none. 0 to 100 items. */
+    negative?: readonly (number | string)[] | undefined;
+  };
+  /**
+   * Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to
+   * it passes. Default: 0.2; with `lexical`, 0.2 times (1 - lexical). From 0 to 1.
+   */
+  threshold?: number | undefined;
+  /**
+   * Weight of exact words in the relevance score: it is (1 - lexical) times the similarity in meaning
+   * plus lexical times the lexical score. Above 0 only for a database with the setting `lexical`.
+   * Default: 0. From 0 to 1.
+   */
+  lexical?: number | undefined;
+  /** Not together with `like`. */
+  text?: undefined;
+  /** Not together with `like`. */
+  vector?: undefined;
+}
+
+/** What to search for: a text, in a database with a model, a vector, or examples. */
+export type Search = TextSearch | VectorSearch | LikeSearch;
 
 /**
  * Includes both ends. Applies to the time at which a record was last synced, in milliseconds.
@@ -70,7 +112,7 @@ export interface Pagination {
   /** Maximum number of results on the page. Default: 50. From 1 to 100. */
   limit?: number | undefined;
   /**
-   * `next_cursor` of a previous response. It never expires. Default: the first page. At most 16384
+   * `next_cursor` of a previous response. It never expires. Default: the first page. At most 24576
    * characters.
    */
   cursor?: string | undefined;
@@ -152,7 +194,7 @@ export type Sort<T = Data> = ColumnSort<T> | TimeSort;
 
 /** A search by meaning. */
 export interface SearchRequest<T = Data> {
-  /** What to search for: a text, in a database with a model, or a vector. */
+  /** What to search for: a text, in a database with a model, a vector, or examples. */
   search: Search;
   /** Rules that every result satisfies. Default: all records. */
   filter?: Filter<T> | undefined;

@@ -9,6 +9,8 @@ import type {
   DatabaseInfo,
   Examination,
   ExamineCall,
+  ExampleQuery,
+  ExamplesRequest,
   PreparedRecords,
   RecordForm,
   RecordRequest,
@@ -180,6 +182,10 @@ export class LocalStore implements RecordStore {
 
   async record(id: string, recordId: string, request: RecordRequest): Promise<Uint8Array> {
     return unwrap(await this.#native.record(id, recordId, JSON.stringify(request)));
+  }
+
+  async examples(id: string, request: ExamplesRequest): Promise<ExampleQuery> {
+    return unwrap(await this.#native.examples(id, JSON.stringify(request)));
   }
 
   async deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number> {

@@ -107,14 +107,20 @@ export interface Restriction {
   start?: number | null | undefined;
   /** The last millisecond of the last sync. */
   end?: number | null | undefined;
+  /** Ids of records that are left out. */
+  excluded?: readonly number[] | undefined;
 }
 
 /** The conditions of a request, each of which a record must meet. */
-export function restrictionSql({ filter, forced_filter, start, end }: Restriction, values: Values): string[] {
+export function restrictionSql(
+  { filter, forced_filter, start, end, excluded = [] }: Restriction,
+  values: Values,
+): string[] {
   const conditions: string[] = [];
   if (forced_filter) conditions.push(...requiredSql(forced_filter, values));
   if (filter) conditions.push(...requiredSql(filter, values));
   if (typeof start === 'number') conditions.push(`synced >= ${values.bind(start)}::bigint`);
   if (typeof end === 'number') conditions.push(`synced <= ${values.bind(end)}::bigint`);
+  if (excluded.length > 0) conditions.push(`id <> ALL(${values.bind(arrayOf(excluded))}::bigint[])`);
   return conditions;
 }

@@ -10,6 +10,8 @@ import type {
   DatabaseInfo,
   Examination,
   ExamineCall,
+  ExampleQuery,
+  ExamplesRequest,
   PreparedRecords,
   RecordForm,
   RecordRequest,
@@ -70,6 +72,7 @@ export class PostgresStore implements RecordStore, MigrationSupport {
   readonly #servers: Servers;
   readonly #catalog: Catalog;
   readonly #writer: Writer;
+  readonly #reader: RecordReader;
   readonly #searcher: Searcher;
   readonly #lister: Lister;
   readonly #feed: FeedReader;
@@ -97,6 +100,7 @@ export class PostgresStore implements RecordStore, MigrationSupport {
     const hold = new WriterHold(servers);
     this.#writer = new Writer(servers, this.#catalog, hold, keepChangesMs);
     const reader = new RecordReader(servers, this.#catalog, replica);
+    this.#reader = reader;
     this.#searcher = new Searcher(reader, this.#catalog, limits.page_bytes);
     this.#lister = new Lister(reader, this.#catalog, limits.page_bytes);
     this.#feed = new FeedReader(servers, this.#catalog, keepChangesMs);
@@ -190,6 +194,17 @@ export class PostgresStore implements RecordStore, MigrationSupport {
       const vectors = request.vectors ? 'all' : null;
       const [row] = await rowsOf(sql, recordsOf(entry), [reference], 'all', vectors);
       return unwrap(await rules.record(row && nativeRow(row), recordId, JSON.stringify(request)));
+    });
+  }
+
+  async examples(id: string, request: ExamplesRequest): Promise<ExampleQuery> {
+    const json = JSON.stringify(request);
+    return await this.#reader.read(id, async (sql, entry) => {
+      const rules = this.#catalog.rulesOf(entry);
+      const references = JSON.parse(unwrap(rules.exampleReferences(json))) as Reference[];
+      const dataOf = request.forced_filter === undefined ? 'none' : 'all';
+      const rows = await rowsOf(sql, recordsOf(entry), references, dataOf, request.query ? 'all' : null);
+      return unwrap(await rules.examples(json, rows.map(nativeRow)));
     });
   }
 

@@ -96,8 +96,8 @@ class Search {
     this.#request = request;
     this.#plan = JSON.parse(search.plan()) as SearchPlan;
     const { map, vectors: showsVectors, passages, lexical, explain, start, end } = this.#plan;
-    const { filter, forced_filter } = request;
-    const restriction = { filter, forced_filter, start, end };
+    const { filter, forced_filter, excluded } = request;
+    const restriction = { filter, forced_filter, start, end, excluded };
     const order = new MatchOrder(request.form);
     // The error is checked independently of what the search relies on.
     const scores = new CandidateScores(sql, table, search, marginOf(settingsOf(entry).dimensions));

@@ -13,7 +13,7 @@ use crate::filter::RequestReader;
 use crate::record::{RecordRow, TimeRange};
 use crate::reply::Reply;
 use crate::runtime::{StopCheck, StopFlag};
-use crate::search::{Page, Query, RecordWriter, Search};
+use crate::search::{ExampleQuery, Examples, Page, Query, RecordWriter, Search};
 use crate::snapshot::{Selection, VectorWriter};
 use crate::write::RecordRef;
 
@@ -59,6 +59,18 @@ impl Engine {
                     id: record.clone(),
                 }),
             }
+        });
+    }
+
+    /// Makes the query of the examples of a search; see [`Examples::parse`] for the request.
+    pub fn examples(self: &Arc<Self>, id: &str, request: String, done: Done<ExampleQuery>) {
+        self.with(id, done, move |engine, database| {
+            let examples = Examples::parse(&request, &engine.limits)?;
+            let (snapshot, rows) = {
+                let published = database.published().read();
+                (Arc::clone(&published.snapshot), examples.rows(&published))
+            };
+            examples.query(&database.settings, &snapshot, &rows)
         });
     }
 

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::export::LineWriter;
-use crate::external::row::{ExternalRow, snapshot_of};
+use crate::external::row::{ExternalRow, published_of, snapshot_of};
 use crate::external::rules::ExternalRules;
 use crate::filter::RequestReader;
 use crate::record::{TimeRange, Variant};
 use crate::runtime::StopCheck;
-use crate::search::RecordWriter;
+use crate::search::{ExampleQuery, Examples, RecordWriter};
 use crate::snapshot::{Selection, VectorWriter};
 use crate::write::{Deletion, RecordRef};
 
@@ -65,6 +65,27 @@ impl ExternalRules {
         };
         writer.write((block, 0), &mut out)?;
         Ok(out)
+    }
+
+    /// The identities of the examples of a search, a list in JSON.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub fn example_references(&self, request: &str) -> Result<String, Error> {
+        let examples = Examples::parse(request, &self.limits)?;
+        let references: Vec<Value> = examples.references().map(reference).collect();
+        Ok(json!(references).to_string())
+    }
+
+    /// Makes the query of the examples of a search. `rows` are those of the examples that exist, in any order.
+    ///
+    /// # Errors
+    /// [`Error::Stale`]; [`Error::Invalid`] with pointers below `/search/like`.
+    pub fn examples(&self, request: &str, rows: &[ExternalRow]) -> Result<ExampleQuery, Error> {
+        let examples = Examples::parse(request, &self.limits)?;
+        let published = published_of(rows, self.settings.dimensions)?;
+        let rows = examples.rows(&published);
+        examples.query(&self.settings, &published.snapshot, &rows)
     }
 
     /// Whether rows pass the filters of a request in JSON: `filter`, `forced_filter`.

@@ -94,12 +94,12 @@ pub(super) fn snapshot_of(
     })
 }
 
-/// Rows as a write finds them.
+/// Rows as a write finds them. `dimensions` is 0 where no vector is needed.
 ///
 /// # Errors
 /// As [`snapshot_of`].
-pub(super) fn published_of(rows: &[ExternalRow]) -> Result<Published, Error> {
-    snapshot_of(rows, ColumnNames::default(), 0).map(Published::of)
+pub(super) fn published_of(rows: &[ExternalRow], dimensions: usize) -> Result<Published, Error> {
+    snapshot_of(rows, ColumnNames::default(), dimensions).map(Published::of)
 }
 
 fn new_row(row: &ExternalRow, names: &mut ColumnNames, dimensions: usize) -> Result<NewRow, Error> {

@@ -237,7 +237,7 @@ impl ExternalQuery {
     /// # Errors
     /// [`Error::Invalid`] when the position is lost.
     pub fn start(&self, named: &[ExternalRow]) -> Result<String, Error> {
-        Ok(self.query.start(&published_of(named)?)?.to_string())
+        Ok(self.query.start(&published_of(named, 0)?)?.to_string())
     }
 
     /// As [`ExternalSearch::keep`]; the cursor of the page needs the column of the order.

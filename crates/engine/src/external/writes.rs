@@ -117,7 +117,7 @@ impl ExternalRules {
     /// # Errors
     /// [`Error::RecordNotFound`] for a patch of a record that is not there; [`Error::Invalid`].
     pub fn find_texts(&self, prepared: &Prepared, rows: &[ExternalRow]) -> Result<(), Error> {
-        let published = published_of(rows)?;
+        let published = published_of(rows, 0)?;
         let mut prepared = prepared.lock();
         if let Some(patch) = &prepared.patch {
             let row = patch.find(&published).ok_or_else(|| patch.not_found())?;
@@ -156,7 +156,7 @@ impl ExternalRules {
             let id = self.id.clone();
             return Err(Error::DatabaseNotFound { id });
         }
-        let published = published_of(rows)?;
+        let published = published_of(rows, 0)?;
         let stored = rows.iter().map(|row| (row.header.id, row.header)).collect();
         let context = Context {
             settings: &self.settings,

@@ -27,7 +27,7 @@ pub(crate) use score::{SCORE_STEPS, Score};
 pub(crate) use time_range::{RecordTime, TimeRange};
 pub(crate) use top_k::TopK;
 pub use unit_vector::InvalidVector;
-pub(crate) use unit_vector::{q30_to_f32, q30_to_f64, text_vector, to_unit_q30};
+pub(crate) use unit_vector::{direction_of, q30_to_f32, q30_to_f64, text_vector, to_unit_q30};
 pub(crate) use uuid_maker::UuidMaker;
 pub(crate) use validation::ValidationErrors;
 pub use validation::{ValidationCode, ValidationError};

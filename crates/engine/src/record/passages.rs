@@ -1,5 +1,7 @@
 //! The passages of a text that is longer than the window of its model, and their vectors.
 
+use crate::record::unit_vector::direction_of;
+
 /// The place of a passage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Passage {
@@ -66,6 +68,13 @@ impl Vectors {
             first: first.unwrap_or_else(|| vec![0; dimensions]),
             passages: has_several.then(|| Box::new(Passages { places, vectors })),
         }
+    }
+
+    /// The direction of the record: that of its vector, or of the mean of the vectors of its passages; `None` if there is
+    /// none.
+    pub(crate) fn direction(&self) -> Option<Vec<i32>> {
+        let all = (0..).map_while(|passage| self.get(passage));
+        direction_of(all.map(|vector| (1, vector)), self.first.len()).ok()
     }
 
     /// The vector of a passage, by its number.

@@ -97,6 +97,28 @@ pub(crate) fn text_vector(vector: &[f32]) -> Result<Vec<i32>, InvalidVector> {
     to_unit_q30(vector)
 }
 
+/// The direction of a sum of Q30 vectors, each times its weight. The vector of a sum with one vector of weight 1 is
+/// returned unchanged.
+///
+/// The sum is exact if the weights sum up to less than 2^23, because it has less than 2^53 steps then.
+///
+/// # Errors
+/// [`InvalidVector`] when the sum is 0.
+pub(crate) fn direction_of<'a>(
+    vectors: impl Iterator<Item = (i64, &'a [i32])>,
+    dimensions: usize,
+) -> Result<Vec<i32>, InvalidVector> {
+    const UNIT: f64 = 1.0 / (1_u32 << COMPONENT_BITS) as f64;
+    let mut sum = vec![0_i64; dimensions];
+    for (weight, vector) in vectors {
+        for (sum, &component) in sum.iter_mut().zip(vector) {
+            *sum += weight * i64::from(component);
+        }
+    }
+    let sum: Vec<f64> = sum.into_iter().map(|steps| steps as f64 * UNIT).collect();
+    to_unit_q30(&sum)
+}
+
 /// The components of a Q30 vector as floats.
 pub(crate) fn q30_to_f32(vector: &[i32], out: &mut Vec<f32>) {
     const UNIT: f32 = 1.0 / (1_u32 << COMPONENT_BITS) as f32;
@@ -168,6 +190,21 @@ mod tests {
                 .collect();
             assert_eq!(to_unit_q30(&read).expect("unit"), stored, "{vector:?}");
         }
+    }
+
+    #[test]
+    fn a_direction_is_that_of_the_weighted_sum() {
+        let unit = |vector: &[f64]| to_unit_q30(vector).expect("a direction");
+        let (east, north) = (unit(&[1.0, 0.0]), unit(&[0.0, 1.0]));
+        let direction = |weights: [i64; 2]| {
+            direction_of([(weights[0], &*east), (weights[1], &*north)].into_iter(), 2)
+        };
+        assert_eq!(direction([1, 1]).expect("a sum"), unit(&[1.0, 1.0]));
+        assert_eq!(direction([2, -1]).expect("a sum"), unit(&[2.0, -1.0]));
+        assert!(direction([0, 0]).is_err());
+        let slanted = unit(&[0.3, 0.1]);
+        let alone = direction_of([(1, &*slanted)].into_iter(), 2);
+        assert_eq!(alone.expect("a vector"), slanted);
     }
 
     #[test]

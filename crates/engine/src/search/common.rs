@@ -37,13 +37,18 @@ pub(crate) struct Common {
     pub(crate) columns: Option<Vec<String>>,
     /// Whether results show their vectors.
     pub(crate) vectors: bool,
+    /// What the cursor of the next page ends with.
+    pub(crate) cursor_suffix: Option<String>,
     /// Equal for requests that find the same records, and differ in cursor, page size and what results show only.
     pub(crate) request_hash: [u8; 16],
 }
 
+/// Members of a request that do not decide which records it finds.
+const UNCOUNTED: [&str; 5] = ["cursor", "cursor_suffix", "limit", "columns", "vectors"];
+
 impl Common {
-    /// Reads `variant`, `limit`, `filter`, `forced_filter`, `time_range`, `total`, `facets`, `explain`, `map`, `columns`
-    /// and `vectors`.
+    /// Reads `variant`, `limit`, `filter`, `forced_filter`, `time_range`, `total`, `facets`, `explain`, `map`, `columns`,
+    /// `vectors` and `cursor_suffix`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for each member that is invalid.
@@ -62,8 +67,8 @@ impl Common {
             map: request.flag("map")?,
             columns: columns_of(request)?,
             vectors: request.flag("vectors")?,
-            request_hash: request
-                .hash_of(|member| !["cursor", "limit", "columns", "vectors"].contains(&member)),
+            cursor_suffix: request.text("cursor_suffix")?.map(str::to_owned),
+            request_hash: request.hash_of(|member| !UNCOUNTED.contains(&member)),
         })
     }
 

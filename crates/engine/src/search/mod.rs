@@ -17,6 +17,7 @@ mod bounds;
 mod caches;
 mod candidates;
 mod common;
+mod examples;
 mod explain;
 mod external;
 mod floor_estimate;
@@ -36,6 +37,8 @@ mod searchable;
 mod shared_scan;
 
 pub(crate) use common::Common;
+pub use examples::ExampleQuery;
+pub(crate) use examples::Examples;
 pub(crate) use explain::ScoreParts;
 pub use external::ExternalSelection;
 pub(crate) use external::Selected;

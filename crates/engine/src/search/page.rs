@@ -84,7 +84,12 @@ impl<P: PagePosition> PageContent<'_, P> {
         let shown = self.write_records(stop_check, &mut out)?;
         let (shown, following) = self.records.split_at(shown);
         let last = shown.last().filter(|_| !following.is_empty());
-        let next = last.map(|last| last.position.cursor(self.request.variant, following));
+        let next = last.map(|last| {
+            let mut cursor = last.position.cursor(self.request.variant, following);
+            let suffix = self.request.cursor_suffix.as_deref();
+            cursor.extend_from_slice(suffix.unwrap_or_default().as_bytes());
+            cursor
+        });
         write_pagination(self.request.limit, next.as_deref(), &mut out);
         if let Some(total) = self.total {
             let total = format!("{{\"value\":{total}}}");

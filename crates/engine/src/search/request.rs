@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::filter::RequestReader;
 use crate::limits::Limits;
-use crate::record::{LexicalWeight, Position, Variant, cursor, to_unit_q30};
+use crate::record::{LexicalWeight, Position, RecordId, Variant, cursor, to_unit_q30};
 use crate::search::common::Common;
 use crate::settings::Settings;
 
@@ -15,6 +15,8 @@ pub(crate) struct Search {
     pub(crate) threshold: f64,
     /// The position at which the page before ended.
     pub(crate) cursor: Option<Position>,
+    /// Records that are no results, such as the examples that the query was made from.
+    pub(crate) excluded: Vec<RecordId>,
     /// The exact words that scores take into account, if the request asks for it.
     pub(crate) lexical: Option<LexicalRequest>,
     /// Whether the request asks for the best passages of results.
@@ -36,7 +38,8 @@ impl Search {
         self.passages || self.common.explain.is_some()
     }
 
-    /// Reads a search from JSON: the members of [`Common`], `threshold`, `cursor`, `lexical`, `passages`, `embedded_by`.
+    /// Reads a search from JSON: the members of [`Common`], `threshold`, `cursor`, `excluded`,
+    /// `lexical`, `passages`, `embedded_by`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for each member that is invalid.
@@ -61,6 +64,7 @@ impl Search {
             common,
             threshold,
             cursor,
+            excluded: excluded_of(&request)?,
             lexical: LexicalRequest::parse(&request)?,
             passages: request.flag("passages")?,
             embedded_by: request.text("embedded_by")?.map(str::to_owned),
@@ -113,6 +117,21 @@ impl LexicalRequest {
             text: text.to_owned(),
         }))
     }
+}
+
+/// Reads the member `excluded`, a list of integer ids.
+///
+/// # Errors
+/// [`Error::Invalid`].
+fn excluded_of(request: &RequestReader<'_>) -> Result<Vec<RecordId>, Error> {
+    let Some(excluded) = request.get("excluded") else {
+        return Ok(Vec::new());
+    };
+    let ids = excluded.as_array().and_then(|ids| {
+        let ids = ids.iter().map(|id| id.as_u64().map(RecordId));
+        ids.collect()
+    });
+    ids.ok_or_else(|| Error::request("/excluded", "must be a list of integer ids"))
 }
 
 fn invalid_cursor(variant: Variant) -> Error {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::columns::Mask;
 use crate::filter::{BoundFilter, Filter};
-use crate::record::TimeRange;
+use crate::record::{RecordRow, TimeRange};
 use crate::runtime::{StopCheck, Stopped};
 use crate::snapshot::Masks;
 use crate::snapshot::block::Block;
@@ -22,6 +22,8 @@ pub(crate) struct Selection {
     masks: Option<Arc<Masks>>,
     /// Whether records without a vector are left out.
     with_vector: bool,
+    /// Records that are left out.
+    excluded: Vec<RecordRow>,
 }
 
 impl Selection {
@@ -36,7 +38,13 @@ impl Selection {
             time_range,
             masks: None,
             with_vector: false,
+            excluded: Vec::new(),
         }
+    }
+
+    /// Leaves out some records.
+    pub(crate) fn exclude(&mut self, rows: Vec<RecordRow>) {
+        self.excluded = rows;
     }
 
     /// Leaves out records without a vector: they have no score.
@@ -102,6 +110,12 @@ impl Selection {
         {
             mask.and_not(without);
         }
+        for row in &self.excluded {
+            let slot = row.0.checked_sub(block.first.0).map(|slot| slot as usize);
+            if let Some(slot) = slot.filter(|&slot| slot < block.len()) {
+                mask.clear(slot);
+            }
+        }
         let mut filter = self.filter.as_ref();
         if let (Some(masks), Some(bound)) = (&self.masks, filter) {
             let evaluate = || bound.mask(columns, &Mask::full(block.len()), stop_check);
@@ -132,6 +146,7 @@ impl Selection {
         let range = self.time_range.start..=self.time_range.end;
         if !block.alive.get(slot)
             || self.with_vector && !block.has_vector(slot)
+            || self.excluded.contains(&block.row(slot))
             || !range.contains(&block.synced.get(slot))
         {
             return Ok(false);

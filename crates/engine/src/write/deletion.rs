@@ -35,6 +35,17 @@ impl RecordRef {
             .or_else(|| uuid().map(Self::Uuid))
     }
 
+    /// Reads an identity in a request: an integer, or a text as in a path.
+    pub(crate) fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::Number(id) => {
+                parse_integer_id(&id.as_u64()?.to_string()).map(|id| Self::Id(RecordId(id)))
+            }
+            Value::String(text) => Self::parse(text),
+            _ => None,
+        }
+    }
+
     /// The row of the record, if it is there.
     pub(crate) fn find(self, published: &Published) -> Option<RecordRow> {
         match self {
@@ -129,15 +140,7 @@ impl Deletion {
 }
 
 fn read_id((at, id): (usize, &Value)) -> Result<RecordRef, Error> {
-    let read = match id {
-        Value::Number(_) => id
-            .as_u64()
-            .and_then(|id| parse_integer_id(&id.to_string()))
-            .map(|id| RecordRef::Id(RecordId(id))),
-        Value::String(text) => RecordRef::parse(text),
-        _ => None,
-    };
-    read.ok_or_else(|| {
+    RecordRef::of(id).ok_or_else(|| {
         Error::request(
             format!("/ids/{at}"),
             "must be an integer id, a UUID, or key:<key>",

@@ -43,6 +43,7 @@ impl Scope {
         let Found {
             snapshot,
             cursor_row,
+            excluded,
         } = found.unwrap_or_else(|| Found::new(&database.published.read(), request));
         let mut selection = Selection::bind(
             &snapshot,
@@ -50,6 +51,7 @@ impl Scope {
             request.common.time_range,
         );
         selection.require_vector();
+        selection.exclude(excluded);
         // Callers can make cursors of their own: a record that is hidden from the caller must not decide a position.
         let stop_check = StopCheck::new(stop);
         let cursor_row =

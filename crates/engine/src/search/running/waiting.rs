@@ -32,18 +32,23 @@ pub(crate) struct Found {
     pub(crate) snapshot: Arc<Snapshot>,
     /// The row of the record that the cursor names.
     pub(crate) cursor_row: Option<RecordRow>,
+    /// The rows of the records that are no results.
+    pub(crate) excluded: Vec<RecordRow>,
 }
 
 impl Found {
     pub(crate) fn new(published: &Published, request: &Search) -> Self {
         let snapshot = Arc::clone(&published.snapshot);
-        let cursor_row = request.cursor.and_then(|cursor| {
-            let index = &published.index;
-            index.find(&snapshot, request.common.variant, cursor.id)
-        });
+        let index = &published.index;
+        let cursor_row = request
+            .cursor
+            .and_then(|cursor| index.find(&snapshot, request.common.variant, cursor.id));
+        let excluded = request.excluded.iter();
+        let excluded = excluded.filter_map(|&id| index.find_id(&snapshot, id));
         Self {
-            snapshot,
             cursor_row,
+            excluded: excluded.collect(),
+            snapshot,
         }
     }
 }
