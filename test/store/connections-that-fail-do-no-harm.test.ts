@@ -8,7 +8,7 @@ import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { CosiftError } from '../../src/errors.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
-import { LimitedDatabase } from '../../src/store/postgres/limited-database.js';
+import { limitedDatabase } from '../../src/store/postgres/limited-database.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
 import { SilentProxy } from '../helpers/postgres/silent-proxy.js';
 
@@ -235,7 +235,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     proxy.isSilent = true;
     const stop = new AbortController();
     const call = database.write((sql) => sql.run('SELECT 2'), stop.signal);
-    const limited = new LimitedDatabase(database, 50);
+    const limited = limitedDatabase(database, 50);
     await expect(limited.read((sql) => sql.run('SELECT 3'))).rejects.toMatchObject({ code: 'timed_out' });
     stop.abort(new Error('the caller left'));
     await expect(call).rejects.toThrow('the caller left');

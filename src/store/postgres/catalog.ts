@@ -101,6 +101,19 @@ export class Catalog {
     this.#servers = servers;
   }
 
+  /**
+   * Runs reads of one database.
+   *
+   * @throws {CosiftError} `database_not_found`
+   */
+  async read<T>(
+    id: string,
+    work: (sql: Sql, entry: CatalogEntry) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    return await this.#servers.of(id).read(async (sql) => work(sql, await this.find(sql, id)), signal);
+  }
+
   /** @throws {CosiftError} `database_not_found` */
   async find(sql: Sql, id: string): Promise<CatalogEntry> {
     const entry = this.#checked(await this.findIfExists(sql, id), id);

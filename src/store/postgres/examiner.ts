@@ -4,7 +4,6 @@ import { unwrap } from '../local/unwrap.js';
 import type { Examination, ExamineCall } from '../record-store.js';
 import { type Catalog, type CatalogEntry, settingsOf } from './catalog.js';
 import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
-import type { Servers } from './servers.js';
 import { arrayOf, type Sql, type SqlValue } from './sql.js';
 import { changesOf, tablesOf } from './tables.js';
 
@@ -25,31 +24,32 @@ const ADVICE = 'restore a backup, or import these records again';
  * One transaction reads everything, so that the number of records and the change feed fit the records while others write.
  */
 export class Examiner {
-  readonly #servers: Servers;
   readonly #catalog: Catalog;
 
-  constructor(servers: Servers, catalog: Catalog) {
-    this.#servers = servers;
+  constructor(catalog: Catalog) {
     this.#catalog = catalog;
   }
 
   async examine(id: string, { signal, onProgress }: ExamineCall): Promise<Examination> {
-    return await this.#servers.of(id).read(async (sql) => {
-      const entry = await this.#catalog.find(sql, id);
-      const reader = new RecordsCheck(sql, entry, this.#catalog.rulesOf(entry));
-      const vectorType = await this.#catalog.vectorType(sql);
-      // First, so that the transaction has locked every table that it reads: a drop waits until the end.
-      const feed = await feedCheck(sql, entry);
-      for (let last: number | undefined = 0; last !== undefined; ) {
-        signal?.throwIfAborted();
-        last = await reader.next(last, vectorType);
-        onProgress?.(reader.read, entry.records);
-      }
-      const checks = [reader.result(), countCheck(entry, reader.read, reader.last), feed];
-      const identityAdvice = `give the copy another epoch, while no service runs: UPDATE ${entry.group.databases} SET epoch = md5(random()::text) WHERE id = '${id}'`;
-      const { sample } = reader;
-      return { checks, settings: settingsOf(entry), identity: entry.epoch, identityAdvice, sample };
-    }, signal);
+    return await this.#catalog.read(
+      id,
+      async (sql, entry) => {
+        const reader = new RecordsCheck(sql, entry, this.#catalog.rulesOf(entry));
+        const vectorType = await this.#catalog.vectorType(sql);
+        // First, so that the transaction has locked every table that it reads: a drop waits until the end.
+        const feed = await feedCheck(sql, entry);
+        for (let last: number | undefined = 0; last !== undefined; ) {
+          signal?.throwIfAborted();
+          last = await reader.next(last, vectorType);
+          onProgress?.(reader.read, entry.records);
+        }
+        const checks = [reader.result(), countCheck(entry, reader.read, reader.last), feed];
+        const identityAdvice = `give the copy another epoch, while no service runs: UPDATE ${entry.group.databases} SET epoch = md5(random()::text) WHERE id = '${id}'`;
+        const { sample } = reader;
+        return { checks, settings: settingsOf(entry), identity: entry.epoch, identityAdvice, sample };
+      },
+      signal,
+    );
   }
 }
 

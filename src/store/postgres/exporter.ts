@@ -30,7 +30,7 @@ export class Exporter {
     signal?: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     signal?.throwIfAborted();
-    const epoch = await this.#servers.of(id).read(async (sql) => (await this.#catalog.find(sql, id)).epoch);
+    const { epoch } = await this.#catalog.read(id, async (_, entry) => entry);
     const stop = new AbortController();
     const queue = new ChunkQueue(this.#servers.of(id).isConcurrent ? AHEAD : Number.POSITIVE_INFINITY);
     const end = () => {
@@ -51,7 +51,7 @@ export class Exporter {
         signal?.throwIfAborted();
         if (chunk === undefined) return;
         // The transaction still sees a database that was dropped meanwhile.
-        const current = await this.#servers.of(id).read((sql) => this.#catalog.find(sql, id));
+        const current = await this.#catalog.read(id, async (_, entry) => entry);
         if (current.epoch !== epoch) throw databaseNotFound(id);
         yield chunk;
       }
@@ -64,8 +64,7 @@ export class Exporter {
 
   /** See `MigrationSupport.linesOf`. */
   async linesOf(id: string, ids: readonly number[]): Promise<Uint8Array> {
-    return await this.#servers.of(id).read(async (sql) => {
-      const entry = await this.#catalog.find(sql, id);
+    return await this.#catalog.read(id, async (sql, entry) => {
       const rows = await sql.run<RecordRow & RowVectors>(
         `SELECT ${ROW}, ${VECTORS} FROM ${recordsOf(entry)} WHERE id = ANY($1::bigint[]) ORDER BY id`,
         [arrayOf(ids)],

@@ -5,7 +5,6 @@ import type { StoreChangesRequest } from '../record-store.js';
 import type { Catalog, CatalogEntry } from './catalog.js';
 import { lastExpired } from './retention.js';
 import { keyText, nativeRow } from './rows.js';
-import type { Servers } from './servers.js';
 import { arrayOf, type Sql } from './sql.js';
 import { changesOf, recordsOf } from './tables.js';
 import { partsOf, type SizedRow, sizedRow, wholeRows } from './whole-rows.js';
@@ -29,22 +28,23 @@ interface ChangeRow {
 
 /** Reads the change feeds. */
 export class FeedReader {
-  readonly #servers: Servers;
   readonly #catalog: Catalog;
   readonly #keepChangesMs: number;
 
-  constructor(servers: Servers, catalog: Catalog, keepChangesMs: number) {
-    this.#servers = servers;
+  constructor(catalog: Catalog, keepChangesMs: number) {
     this.#catalog = catalog;
     this.#keepChangesMs = keepChangesMs;
   }
 
   async changes(id: string, request: StoreChangesRequest, signal?: AbortSignal): Promise<Uint8Array> {
-    return await this.#servers.of(id).read(async (sql) => {
-      const entry = await this.#catalog.find(sql, id);
-      await this.#check(sql, entry, request);
-      return Buffer.from(JSON.stringify(await readFeed(sql, this.#catalog.rulesOf(entry), entry, request)));
-    }, signal);
+    return await this.#catalog.read(
+      id,
+      async (sql, entry) => {
+        await this.#check(sql, entry, request);
+        return Buffer.from(JSON.stringify(await readFeed(sql, this.#catalog.rulesOf(entry), entry, request)));
+      },
+      signal,
+    );
   }
 
   /** @throws {CosiftError} `feed_restarted`, `changes_removed` */

@@ -34,7 +34,7 @@ import { Examiner } from './examiner.js';
 import { Exporter } from './exporter.js';
 import { adoptFeed } from './feed-adopter.js';
 import { FeedReader } from './feed-reader.js';
-import { LimitedDatabase } from './limited-database.js';
+import { limitedDatabase } from './limited-database.js';
 import { Lister } from './lister.js';
 import { RecordReader } from './record-reader.js';
 import { Reembedder } from './reembedder.js';
@@ -90,9 +90,9 @@ export class PostgresStore implements RecordStore, MigrationSupport {
   ) {
     const keepChangesMs = limits.change_retention_days * DAY_MS;
     this.#database = database;
-    this.#limited = new LimitedDatabase(database, LIMIT_MS);
+    this.#limited = limitedDatabase(database, LIMIT_MS);
     this.#replica = replica;
-    this.#probes = new LimitedDatabase(probes, LIMIT_MS);
+    this.#probes = limitedDatabase(probes, LIMIT_MS);
     const servers = new Servers(database, connections);
     this.#servers = servers;
     this.#catalog = new Catalog(limits, servers);
@@ -103,7 +103,7 @@ export class PostgresStore implements RecordStore, MigrationSupport {
     this.#reader = reader;
     this.#searcher = new Searcher(reader, this.#catalog, limits.page_bytes);
     this.#lister = new Lister(reader, this.#catalog, limits.page_bytes);
-    this.#feed = new FeedReader(servers, this.#catalog, keepChangesMs);
+    this.#feed = new FeedReader(this.#catalog, keepChangesMs);
     this.#exporter = new Exporter(servers, this.#catalog);
     // What is stored may be from a time when the limits were higher.
     const any = {
@@ -111,7 +111,7 @@ export class PostgresStore implements RecordStore, MigrationSupport {
       database_columns: maxOf('database_columns'),
       passages_per_record: maxOf('passages_per_record'),
     };
-    this.#examiner = new Examiner(servers, new Catalog(any, servers));
+    this.#examiner = new Examiner(new Catalog(any, servers));
     const leases = new PostgresReembeddingLeases(database);
     this.reembedder = new Reembedder(servers, this.#catalog, hold, leases);
   }
@@ -144,9 +144,7 @@ export class PostgresStore implements RecordStore, MigrationSupport {
   }
 
   async describeDatabase(id: string): Promise<StoredDatabase> {
-    return await this.#servers
-      .of(id)
-      .read(async (sql) => this.#catalog.describe(sql, await this.#catalog.find(sql, id)));
+    return await this.#catalog.read(id, (sql, entry) => this.#catalog.describe(sql, entry));
   }
 
   async databaseJson(id: string): Promise<Uint8Array> {
@@ -187,8 +185,7 @@ export class PostgresStore implements RecordStore, MigrationSupport {
   }
 
   async record(id: string, recordId: string, request: RecordRequest): Promise<Uint8Array> {
-    return await this.#servers.of(id).read(async (sql) => {
-      const entry = await this.#catalog.find(sql, id);
+    return await this.#catalog.read(id, async (sql, entry) => {
       const rules = this.#catalog.rulesOf(entry);
       const reference = JSON.parse(unwrap(rules.recordReference(recordId))) as Reference;
       const vectors = request.vectors ? 'all' : null;
@@ -255,7 +252,7 @@ export class PostgresStore implements RecordStore, MigrationSupport {
   }
 
   async nextId(id: string): Promise<number> {
-    return await this.#servers.of(id).read(async (sql) => (await this.#catalog.find(sql, id)).next_id);
+    return await this.#catalog.read(id, async (_, entry) => entry.next_id);
   }
 
   adoptFeed(id: string, feed: AdoptedFeed): Promise<void> {

@@ -39,15 +39,13 @@ export class RecordReader {
    */
   async read<T>(id: string, work: Work<T>, signal?: AbortSignal): Promise<T> {
     if (this.#replica !== undefined && performance.now() >= this.#avoidUntil) {
-      const wanted = await this.#servers.of(id).read((sql) => this.#catalog.find(sql, id), signal);
+      const wanted = await this.#catalog.read(id, async (_, entry) => entry, signal);
       const result = await this.#readReplica(this.#replica, wanted, work, signal);
       if (result !== BEHIND) return result;
     }
     const result = await this.#servers.of(id).read((sql) => this.#readEarly(sql, id, work), signal);
     if (result !== OUTDATED) return result;
-    return await this.#servers
-      .of(id)
-      .read(async (sql) => work(sql, await this.#catalog.find(sql, id)), signal);
+    return await this.#catalog.read(id, work, signal);
   }
 
   /** Begins with the entry that an earlier transaction saw, while the entry of this transaction is read. */

@@ -105,16 +105,15 @@ export class Reembedder implements ReembeddingStore {
   }
 
   async find(id: string): Promise<StoredReembedding | null> {
-    return await this.#servers.of(id).read(async (sql) => {
-      const entry = await this.#catalog.find(sql, id);
+    return await this.#catalog.read(id, async (sql, entry) => {
       const unfinished = await find(sql, entry);
       return unfinished === undefined ? null : await describe(sql, entry, unfinished);
     });
   }
 
   async prepare(id: string): Promise<ReembeddingBatch> {
-    return await this.#servers.of(id).read(async (sql) => {
-      const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.find(sql, id));
+    return await this.#catalog.read(id, async (sql, found) => {
+      const { entry, unfinished } = await this.#unfinished(sql, found);
       const rows = await sql.run<RecordRow & { version: number }>(
         `SELECT ${ROW}, version FROM ${recordsOf(entry)}
         WHERE version > $1::bigint OR (version = $1::bigint AND id > $2::bigint)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Reembedding } from '../../schema/index.js';
 import type { ReembeddingLeases, SharedReembedding } from '../reembedding-store.js';
-import { LimitedDatabase } from './limited-database.js';
+import { limitedDatabase } from './limited-database.js';
 import { ServiceTables } from './service-tables.js';
 import type { SqlDatabase } from './sql.js';
 
@@ -24,7 +24,7 @@ export class PostgresReembeddingLeases implements ReembeddingLeases {
 
   constructor(database: SqlDatabase) {
     // A lease that is not renewed in its time is lost anyway.
-    this.#database = new LimitedDatabase(database, LEASE_MS);
+    this.#database = limitedDatabase(database, LEASE_MS);
   }
 
   async all(): Promise<SharedReembedding[]> {

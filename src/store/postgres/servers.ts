@@ -2,9 +2,9 @@ import { FairLimiter } from '../../async/fair-limiter.js';
 import { isCode } from '../../errors.js';
 import { serversOf } from './distribution.js';
 import type { Group, Groups } from './groups.js';
-import { LimitedDatabase } from './limited-database.js';
+import { limitedDatabase } from './limited-database.js';
 import { groupsOf } from './schema.js';
-import type { Sql, SqlDatabase } from './sql.js';
+import { aroundTransactions, type Sql, type SqlDatabase } from './sql.js';
 
 /** Milliseconds that one of several servers may take for what is read from all of them. */
 const LIMIT_MS = 1_500;
@@ -49,7 +49,10 @@ export class Servers {
     const limiter = this.#limiter;
     if (limiter === undefined) return this.database;
     if (performance.now() - this.#lookedAt > LOOK_MS) this.#look().catch(() => undefined);
-    return new SharedDatabase(this.database, limiter, this.#nameFor(id));
+    const server = this.#nameFor(id);
+    return aroundTransactions(this.database, (run, signal) =>
+      limiter.run(server, () => run(signal), { signal }),
+    );
   }
 
   /** See `RecordStore.callsOf`. A quarter of the connections is left for everything else. */
@@ -125,7 +128,7 @@ export class Servers {
       return { answers, silent: new Set(), groups };
     }
     const silent = new Set<Group>();
-    const limited = new LimitedDatabase(this.database, LIMIT_MS);
+    const limited = limitedDatabase(this.database, LIMIT_MS);
     const lists = await Promise.all(
       servers.map(async ({ groups: own }) => {
         try {
@@ -139,36 +142,5 @@ export class Servers {
       }),
     );
     return { answers: lists.flat(), silent, groups };
-  }
-}
-
-/** A database of which one server has a share of the connections. */
-class SharedDatabase implements SqlDatabase {
-  readonly isConcurrent: boolean;
-  readonly #database: SqlDatabase;
-  readonly #limiter: FairLimiter;
-  readonly #server: string;
-
-  constructor(database: SqlDatabase, limiter: FairLimiter, server: string) {
-    this.isConcurrent = database.isConcurrent;
-    this.#database = database;
-    this.#limiter = limiter;
-    this.#server = server;
-  }
-
-  read<T>(work: (sql: Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#limiter.run(this.#server, () => this.#database.read(work, signal), { signal });
-  }
-
-  write<T>(work: (sql: Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#limiter.run(this.#server, () => this.#database.write(work, signal), { signal });
-  }
-
-  listen(channel: string, onMessage: (message: string | undefined) => void): void {
-    this.#database.listen(channel, onMessage);
-  }
-
-  close(): Promise<void> {
-    return this.#database.close();
   }
 }

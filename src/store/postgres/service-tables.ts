@@ -1,4 +1,4 @@
-import { LimitedDatabase } from './limited-database.js';
+import { limitedDatabase } from './limited-database.js';
 import { migrate } from './schema.js';
 import type { Sql, SqlDatabase } from './sql.js';
 
@@ -29,7 +29,7 @@ export class ServiceTables {
   /** Creates the tables where they are missing. */
   static async open(database: SqlDatabase): Promise<ServiceTables> {
     await migrate(database);
-    return new ServiceTables(new LimitedDatabase(database, LIMIT_MS));
+    return new ServiceTables(limitedDatabase(database, LIMIT_MS));
   }
 
   /** Calls `onChange` after a process changed the topic, and when messages may have been missed. */

@@ -28,6 +28,23 @@ export interface SqlDatabase {
   close(): Promise<void>;
 }
 
+/** Runs one transaction. */
+type Run<T> = (signal?: AbortSignal) => Promise<T>;
+
+/** The database with `around` called around each of its transactions. */
+export function aroundTransactions(
+  database: SqlDatabase,
+  around: <T>(run: Run<T>, signal: AbortSignal | undefined) => Promise<T>,
+): SqlDatabase {
+  return {
+    isConcurrent: database.isConcurrent,
+    read: (work, signal) => around((own) => database.read(work, own), signal),
+    write: (work, signal) => around((own) => database.write(work, own), signal),
+    listen: (channel, onMessage) => database.listen(channel, onMessage),
+    close: () => database.close(),
+  };
+}
+
 /** An array in the text form of PostgreSQL. Bytes are written as hexadecimal digits. */
 export function arrayOf(values: readonly (SqlValue | undefined)[]): string {
   return `{${values.map(elementOf).join(',')}}`;

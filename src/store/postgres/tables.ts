@@ -1,7 +1,7 @@
 import { CosiftError, isCode } from '../../errors.js';
 import { placeTables, tellNoOthers } from './distribution.js';
 import type { Group, Groups } from './groups.js';
-import { LimitedDatabase } from './limited-database.js';
+import { limitedDatabase } from './limited-database.js';
 import { changeTable, type RecordTables, recordTables } from './schema.js';
 import type { Servers } from './servers.js';
 import type { Sql, SqlDatabase } from './sql.js';
@@ -205,7 +205,9 @@ async function removeUnused(database: SqlDatabase, table: ExistingTable, group: 
     // Who takes the table into use keeps it from being dropped until the row is there.
     if ((await usedOf(sql, group))(table)) throw new CosiftError('busy', 'the table is in use');
   };
-  await new LimitedDatabase(database, LIMIT_MS).write(remove).catch((error) => {
-    if (isCode(error, 'timed_out')) throw error;
-  });
+  await limitedDatabase(database, LIMIT_MS)
+    .write(remove)
+    .catch((error) => {
+      if (isCode(error, 'timed_out')) throw error;
+    });
 }

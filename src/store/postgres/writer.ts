@@ -132,8 +132,7 @@ export class Writer {
   }
 
   async #prepare(id: string, prepare: (rules: NativeRules) => Promise<Prepared>): Promise<PreparedRecords> {
-    return await this.#servers.of(id).read(async (sql) => {
-      const entry = await this.#catalog.find(sql, id);
+    return await this.#catalog.read(id, async (sql, entry) => {
       const rules = this.#catalog.rulesOf(entry);
       const prepared = await prepare(rules);
       const { identities, vectors } = needsOf(rules, prepared);
