@@ -1,3 +1,4 @@
+import { object, oneOf } from './json-schema.js';
 import { MAX_LIST_VALUES, MAX_LISTED_VALUES } from './limits.js';
 import type { FilterRule } from './types/filter.js';
 
@@ -92,17 +93,11 @@ function operatorsOf(value: object): ReadonlySet<unknown> {
 
 /** The schema of the rules with one operator. */
 function ruleSchema([operator, { value, description }]: [string, { value?: object; description: string }]) {
-  return {
-    type: 'object',
-    description,
-    required: value === undefined ? ['column', 'operator'] : ['column', 'operator', 'value'],
-    additionalProperties: false,
-    properties: {
-      column,
-      operator: { type: 'string', enum: [operator], description },
-      ...(value !== undefined && { value }),
-    },
-  } as const;
+  return object(description, {
+    column,
+    operator: oneOf([operator], description),
+    ...(value !== undefined && { value }),
+  });
 }
 
 export const filterRule = {
