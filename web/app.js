@@ -44,13 +44,21 @@ export function App() {
   }, [query.database]);
 
   const choose = useCallback((database) => {
-    change({ database, filter: newGroup(), from: '', to: '', sort: '', lexical: 0 });
+    change({ database, filter: newGroup(), from: '', to: '', sort: '', like: '', lexical: 0 });
     close();
   }, []);
   const leave = (id) => {
     deleted.current = id;
     if (id === query.database)
-      change({ database: firstDatabase(), filter: newGroup(), from: '', to: '', sort: '', lexical: 0 });
+      change({
+        database: firstDatabase(),
+        filter: newGroup(),
+        from: '',
+        to: '',
+        sort: '',
+        like: '',
+        lexical: 0,
+      });
     service.reload();
   };
   return html`<${Header}

@@ -34,14 +34,16 @@ function curl({ sent, path, address }) {
 const shellWord = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 function typescript({ operation, body, address, database }) {
-  const { search: { text, ...scores } = {}, time_range: timeRange, pagination, ...others } = body;
+  const { search: { text, like, ...scores } = {}, time_range: timeRange, pagination, ...others } = body;
   const options = { ...scores, ...others, ...(timeRange && { timeRange }), ...pagination };
-  const parts = [...(text === undefined ? [] : [JSON.stringify(text)]), JSON.stringify(options, null, 2)];
+  const query = like === undefined ? text : { like };
+  const parts = [query, options].filter((part) => part !== undefined);
+  const written = parts.map((part) => JSON.stringify(part, null, 2));
   return [
     "import { Client } from '@cosift/client';",
     '',
     `const client = new Client({ url: ${JSON.stringify(address)}, key: process.env.${KEY} ?? '' });`,
-    `const page = await client.database(${JSON.stringify(database)}).${operation}(${parts.join(', ')});`,
+    `const page = await client.database(${JSON.stringify(database)}).${operation}(${written.join(', ')});`,
     'for (const record of page.results) console.log(record);',
     'await client.close();',
     '',

@@ -16,8 +16,8 @@ import { EmptyResults, SearchFailure } from './parts/states.js';
 import { Threshold } from './parts/threshold.js';
 import { TimeRange } from './parts/time-range.js';
 import { faultsOf } from './problems.js';
-import { thresholdOf } from './query.js';
-import { useEffect, useMemo, useRef, useState } from './vendor/hooks.js';
+import { isSearchOf, thresholdOf } from './query.js';
+import { useCallback, useEffect, useMemo, useRef, useState } from './vendor/hooks.js';
 
 const RETRY_MS = 2_000;
 
@@ -63,7 +63,8 @@ export function Explorer({ service, asked, change }) {
     return () => removeEventListener('keydown', focus);
   }, []);
 
-  const isSearch = query.text.trim() !== '';
+  const isSearch = isSearchOf(query);
+  const showLike = useCallback((id) => change({ like: String(id), text: '' }), [change]);
   const count = shown.filter.rules.length;
   const isMapShown = rights.map && query.map !== '';
   const [selected, setSelected] = useState();
@@ -94,13 +95,13 @@ export function Explorer({ service, asked, change }) {
     </button>
     <aside id="filters" class=${areFiltersOpen ? 'open' : ''} aria-label="Narrow the results">
       ${
-        hasModel &&
+        (hasModel || shown.like !== '') &&
         html`<${Threshold}
           value=${thresholdOf(query)}
           isUsed=${isSearch}
           histogram=${histogram}
           model=${description?.model}
-          lexical=${description?.lexical || query.lexical > 0 ? query.lexical : undefined}
+          lexical=${shown.like === '' && (description?.lexical || query.lexical > 0) ? query.lexical : undefined}
           onChange=${change}
         />`
       }
@@ -146,6 +147,7 @@ export function Explorer({ service, asked, change }) {
           point=${selected}
           request=${search.value.request}
           embedded=${embedded}
+          onLike=${showLike}
           onClose=${() => setSelected(undefined)}
         />`
       }
@@ -155,7 +157,7 @@ export function Explorer({ service, asked, change }) {
           : search.value !== undefined &&
             (
               search.results.length > 0
-                ? html`<${Results} key=${search.value.database} search=${search} variant=${query.variant} embedded=${embedded} onLeave=${() => input.current.focus()} />`
+                ? html`<${Results} key=${search.value.database} search=${search} variant=${query.variant} embedded=${embedded} onLike=${showLike} onLeave=${() => input.current.focus()} />`
                 : !search.isLoading &&
                   html`<${EmptyResults} query=${query} best=${histogram?.best} description=${description} onChange=${change} />`
             )

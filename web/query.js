@@ -6,6 +6,8 @@ export function emptyQuery() {
   return {
     database: '',
     text: '',
+    /** The integer id of a record: its like are searched for, in place of the text. */
+    like: '',
     /** Undefined until the user sets one; see `thresholdOf`. */
     threshold: undefined,
     /** Weight of exact words in the score. */
@@ -26,8 +28,13 @@ export function emptyQuery() {
 }
 
 /** The threshold of a query: what the service takes for a search that names none, unless the user has set one. */
-export function thresholdOf({ threshold, lexical }) {
-  return threshold ?? Number((0.2 * (1 - lexical)).toFixed(9));
+export function thresholdOf({ threshold, lexical, like }) {
+  return threshold ?? Number((0.2 * (like ? 1 : 1 - lexical)).toFixed(9));
+}
+
+/** Whether a query has scores: it is for a text, or for records like another one. */
+export function isSearchOf({ text, like }) {
+  return like !== '' || text.trim() !== '';
 }
 
 /** Results of one page. */
@@ -39,13 +46,18 @@ const LIMIT = 20;
  * @returns {{ operation: 'search' | 'query', body: object, pointers: Map<string, string> }}
  */
 export function requestOf(query, { cursor, limit = LIMIT } = {}) {
-  const { text, lexical, from, to, sort, direction } = query;
+  const { text, like, lexical, from, to, sort, direction } = query;
   const { filter, pointers } = requestFilter(query.filter);
-  const isSearch = text.trim() !== '';
+  const isSearch = isSearchOf(query);
+  const threshold = thresholdOf(query);
+  const search =
+    like === ''
+      ? { text, threshold, ...(lexical > 0 && { lexical }) }
+      : { like: { positive: [Number(like)] }, threshold };
   const range = { ...(from && { start_time: from }), ...(to && { end_time: to }) };
   const member = sort.startsWith('@') ? { time: `${sort.slice(1)}_at` } : { column: sort };
   const body = {
-    ...(isSearch && { search: { text, threshold: thresholdOf(query), ...(lexical > 0 && { lexical }) } }),
+    ...(isSearch && { search }),
     ...(filter !== undefined && { filter }),
     ...(Object.keys(range).length > 0 && { time_range: range }),
     ...(!isSearch && sort !== '' && { sort: { ...member, direction } }),
@@ -79,6 +91,8 @@ export function queryOf(fragment) {
     const number = Number(parameters.get(name) ?? Number.NaN);
     if (number >= 0 && number <= 1) query[name] = number;
   }
+  const like = parameters.get('like') ?? '';
+  if (/^[1-9]\d{0,15}$/.test(like)) query.like = like;
   const variant = parameters.get('variant') ?? '';
   if (Object.hasOwn(VARIANTS, variant)) query.variant = variant;
   if (parameters.get('direction') === 'desc') query.direction = 'desc';

@@ -30,7 +30,7 @@ export function useOpened() {
 
 /** A record at its place in the results, or alone: its score, its title, the columns that match best first, and its times. */
 export const Card = memo(
-  ({ record, at, request, words, embedded, variant, isFirst, opened = CLOSED, onToggle }) => {
+  ({ record, at, request, words, embedded, variant, isFirst, opened = CLOSED, onToggle, onLike }) => {
     const { id, uuid, relevance_score: score, data, timestamps, passage } = record;
     const areMarked = request.search?.lexical > 0;
     const [lead, ...others] = rankedColumns(data, { words, embedded, passage, areMarked });
@@ -81,6 +81,7 @@ export const Card = memo(
         >
           Explain
         </button>
+        <button class="quiet small" type="button" onClick=${() => onLike(id)}>More like this</button>
       </p>
       ${opened.explanation && html`<${Explanation} id=${explanation} record=${record} request=${request} />`}
     </div>

@@ -1,6 +1,7 @@
 import { count, many, short } from '../format.js';
 import { useMap } from '../hooks/use-map.js';
 import { html } from '../html.js';
+import { isSearchOf } from '../query.js';
 import { cellOf, colouringOf, GROUPS, nearest, neighbour, placesOf, SCORE, STEPS } from '../scatter.js';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from '../vendor/hooks.js';
 
@@ -12,7 +13,7 @@ const REACH = 18;
  * click or Enter shows its record.
  */
 export function MatchMap({ service, query, columns, title, isEnabled, onColour, onShow }) {
-  const isSearch = query.text.trim() !== '';
+  const isSearch = isSearchOf(query);
   const names = columns.map(({ name }) => name);
   const chosen = [SCORE, ...names].includes(query.colour) ? query.colour : '';
   const colour =

@@ -4,7 +4,7 @@ import { searchedWords } from '../words.js';
 import { Card, useOpened } from './card.js';
 
 /** The results of all pages so far. Arrow keys move between them, and Escape goes back to the search. */
-export function Results({ search, variant, embedded, onLeave }) {
+export function Results({ search, variant, embedded, onLike, onLeave }) {
   const { results, value } = search;
   const words = useMemo(() => searchedWords(value.request.search?.text ?? ''), [value]);
   const [opened, toggle] = useOpened();
@@ -51,6 +51,7 @@ export function Results({ search, variant, embedded, onLeave }) {
             isFirst=${at === 0}
             opened=${opened.get(record.id)}
             onToggle=${toggle}
+            onLike=${onLike}
           />`,
       )}
     </ul>

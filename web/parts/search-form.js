@@ -1,9 +1,10 @@
 import { html } from '../html.js';
+import { isSearchOf } from '../query.js';
 import { VARIANTS } from '../variants.js';
 
 /** The text of the search, and how records are shown. */
 export function SearchForm({ query, columns, hasModel, input, onChange, onSearch, onEnterResults }) {
-  const isListing = query.text.trim() === '';
+  const isListing = !isSearchOf(query);
   const move = (event) => {
     if (event.key !== 'ArrowDown') return;
     event.preventDefault();
@@ -23,10 +24,17 @@ export function SearchForm({ query, columns, hasModel, input, onChange, onSearch
       autofocus
       disabled=${!hasModel}
       value=${query.text}
-      onInput=${({ target }) => onChange({ text: target.value }, { isTyped: true })}
+      onInput=${({ target }) => onChange({ text: target.value, like: '' }, { isTyped: true })}
       onKeyDown=${move}
     />
     <div class="tools">
+      ${
+        query.like !== '' &&
+        html`<span class="like">
+        More like #${query.like}
+        <button class="quiet small" type="button" onClick=${() => onChange({ like: '' })}>Clear</button>
+      </span>`
+      }
       <span class="segments" role="group" aria-label="Variant">
         ${Object.entries(VARIANTS).map(
           ([variant, { ids }]) =>

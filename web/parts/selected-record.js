@@ -5,7 +5,7 @@ import { searchedWords } from '../words.js';
 import { Card, useOpened } from './card.js';
 
 /** The record of a point of the map that is not on the pages so far. */
-export function SelectedRecord({ service, query, point, request, embedded, onClose }) {
+export function SelectedRecord({ service, query, point, request, embedded, onLike, onClose }) {
   const record = useRecord(service.key, query.database, point.id);
   const section = useRef();
   const [opened, toggle] = useOpened();
@@ -29,6 +29,7 @@ export function SelectedRecord({ service, query, point, request, embedded, onClo
         isFirst=${true}
         opened=${opened.get(point.id)}
         onToggle=${toggle}
+        onLike=${onLike}
       />
     </ul>
   </section>`;

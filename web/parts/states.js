@@ -1,6 +1,6 @@
 import { newGroup } from '../filter.js';
 import { html } from '../html.js';
-import { thresholdOf } from '../query.js';
+import { isSearchOf, thresholdOf } from '../query.js';
 import { useState } from '../vendor/hooks.js';
 import { Notice } from './notice.js';
 
@@ -92,7 +92,7 @@ export function SearchFailure({ failure, faults: { byNode, timeRange, others }, 
 
 /** No record matches. */
 export function EmptyResults({ query, best, description, onChange }) {
-  const isSearch = query.text.trim() !== '';
+  const isSearch = isSearchOf(query);
   const isFiltered = query.filter.rules.length > 0 || query.from !== '' || query.to !== '';
   const lower = best === undefined ? undefined : Math.max(0, Math.floor(best * 20 - 1) / 20);
   const actions = [
