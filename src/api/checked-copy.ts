@@ -1,6 +1,6 @@
 import { CosiftError, type ErrorCode, type Problem, type ProblemCode } from '../errors.js';
 import { jsonDepth, LIMITS } from '../schema/limits.js';
-import { escapeToken, isPlain, nameOf } from '../schema/plain.js';
+import { codeByPlace, escapeToken, isPlain, nameOf } from '../schema/plain.js';
 
 const MAX_DEPTH = jsonDepth(LIMITS);
 
@@ -31,12 +31,6 @@ export function checkedRequest<T>(request: T, whole: string, codeOf = codeByPlac
   const value = copy.of(request, undefined, '') as T;
   copy.throwIfWrong(whole, codeOf);
   return { request: value, bytes: copy.bytes };
-}
-
-function codeByPlace(problems: readonly Problem[]): ErrorCode {
-  return problems.every(({ pointer }) => /^\/filter(\/|$)/.test(pointer))
-    ? 'invalid_filter'
-    : 'invalid_request';
 }
 
 /** An object or an array that is being copied. */

@@ -3,6 +3,7 @@ import { resolveConfig } from '../config/resolve.js';
 import { SETTINGS } from '../config/settings.js';
 import { CliCommand } from './cli-command.js';
 import { shownJson, warn } from './failure.js';
+import { addText } from './option-values.js';
 import { table } from './table.js';
 
 /** Adds a flag for every setting of the server, so that the help and the settings always agree. */
@@ -29,7 +30,7 @@ export function withSettings<C extends Command>(command: C): C {
           ...(defaultText === undefined ? [] : [`default: ${defaultText}`]),
         ];
     const option = command.createOption(negated ? flag : `${flag} <value>`, `${help} (${facts.join('; ')})`);
-    if (repeat) option.argParser(collect);
+    if (repeat) option.argParser(addText);
     // The help leaves out the limits, which docs/reference/limits.md lists.
     command.addOption(name.startsWith('limits.') ? option.hideHelp() : option);
   }
@@ -37,10 +38,6 @@ export function withSettings<C extends Command>(command: C): C {
     'after',
     '\nEach limit is an option, too: --limit-NAME VALUE. See docs/reference/limits.md.',
   );
-}
-
-function collect(value: string, before: string[] | undefined): string[] {
-  return [...(before ?? []), value];
 }
 
 export function configCommand(): Command {

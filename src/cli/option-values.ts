@@ -22,3 +22,8 @@ export function parseNumber(text: string): number {
   if (text.trim() === '' || !Number.isFinite(value)) throw new InvalidArgumentError('not a number');
   return value;
 }
+
+/** Adds a text to those of earlier flags. */
+export function addText(text: string, before: string[] = []): string[] {
+  return [...before, text];
+}

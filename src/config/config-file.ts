@@ -1,7 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { ConfigError, refuseUnknown } from './config-error.js';
 import { isObject } from './parsers.js';
-import { repeatedMember } from './repeated-member.js';
 import { SETTINGS } from './settings.js';
 
 const DEFAULT_FILE = 'cosift.json';
@@ -65,4 +64,28 @@ function readText(path: string): string {
   } finally {
     closeSync(file);
   }
+}
+
+/** A string, or a character that opens, closes or divides objects and arrays. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
+
+/**
+ * The path of a member that an object has twice, such as `limits.filter_rules`; undefined if there is none. `json` must be
+ * valid JSON. `JSON.parse` keeps the last of equal members without a word.
+ */
+function repeatedMember(json: string): string | undefined {
+  /** The open objects and arrays; the names of an array are never filled. */
+  const open: { names: Set<string>; last: string }[] = [];
+  let text = '';
+  for (const [token] of json.matchAll(TOKEN)) {
+    if (token === '{' || token === '[') open.push({ names: new Set(), last: '' });
+    else if (token === '}' || token === ']') open.pop();
+    else if (token.startsWith('"')) text = token;
+    const innermost = open.at(-1);
+    if (token !== ':' || innermost === undefined) continue;
+    innermost.last = JSON.parse(text) as string;
+    if (innermost.names.has(innermost.last)) return open.map(({ last }) => last).join('.');
+    innermost.names.add(innermost.last);
+  }
+  return undefined;
 }

@@ -8,18 +8,17 @@ export { DataLock, LOCK_FILE } from '../store/local/data-lock.js';
 export { FORMATS_FILE, LocalStore } from '../store/local/index.js';
 export type { RecordForm } from '../store/record-store.js';
 export { checkLines, SHORT_RECORD_BYTES } from './check-lines.js';
-export { type ExamineAllCall, examineDirectory } from './doctor/index.js';
+export type { ExamineAllCall } from './doctor/examine-all.js';
+export { examineDirectory } from './doctor/examine-directory.js';
 export { keptModels, keptModelsPath } from './kept-models.js';
+export { type FeedEnd, readFeedToEnd } from './migration/copy-feed.js';
+export { copyRecords, type RecordSource } from './migration/copy-records.js';
 export {
-  copyRecords,
-  type FeedEnd,
   type MigratedDatabase,
   type MigrationTarget,
   migrateDatabase,
-  type RecordSource,
-  readFeedToEnd,
   settingsOf,
-} from './migration/index.js';
+} from './migration/migrate-database.js';
 export {
   BUILT_IN_MODEL,
   checkModelSources,

@@ -9,7 +9,7 @@ import { ChangeFeed } from './change-feed.js';
 import { DatabaseEmbedder } from './database-embedder.js';
 import { DatabaseInfoCache } from './database-info-cache.js';
 import type { Dependencies } from './dependencies.js';
-import { Doctor } from './doctor/index.js';
+import { Doctor } from './doctor/doctor.js';
 import { Exports } from './exports.js';
 import type { Models } from './models.js';
 import { Monitor } from './monitor.js';

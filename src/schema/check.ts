@@ -4,6 +4,7 @@ import { COMPONENTS, type ComponentName } from './components.js';
 import { LIST_OPERATORS, TIME_OPERATORS } from './filter.js';
 import { instantOf } from './instants.js';
 import { LIMITS, type Limits, MAX_EXAMPLES, MAX_LISTED_VALUES } from './limits.js';
+import { codeByPlace } from './plain.js';
 import { problemsOf } from './problems-of.js';
 import type { FilterGroup } from './types/filter.js';
 import type {
@@ -70,7 +71,7 @@ export function checkerOf<Name extends string>(components: Readonly<Record<Name,
     const problems = problemsOf(errors);
     const [first] = problems;
     const where = first?.pointer ? `${first.pointer}: ` : 'the body ';
-    throw new CosiftError(codeOf(problems), `${where}${first?.detail ?? 'does not match its schema'}`, {
+    throw new CosiftError(codeByPlace(problems), `${where}${first?.detail ?? 'does not match its schema'}`, {
       problems,
     });
   };
@@ -100,12 +101,6 @@ function partOf([name, value]: [string, unknown]): unknown {
   const isVector =
     name === 'vector' && Array.isArray(value) && value.every((item) => typeof item === 'number');
   return isVector ? 0 : value;
-}
-
-function codeOf(problems: readonly Problem[]): ErrorCode {
-  return problems.every(({ pointer }) => /^\/filter(\/|$)/.test(pointer))
-    ? 'invalid_filter'
-    : 'invalid_request';
 }
 
 /** Checks the members of a request by a schema. */

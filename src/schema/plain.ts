@@ -1,3 +1,4 @@
+import type { ErrorCode, Problem } from '../errors.js';
 /** Returns whether JSON represents a value by exactly its own members. */
 export function isPlain(value: unknown): value is Record<string, unknown> {
   return (
@@ -18,4 +19,11 @@ export function nameOf(value: unknown): string {
 /** Escapes the name of a member for a JSON Pointer (RFC 6901). */
 export function escapeToken(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** The code of a request with these problems. */
+export function codeByPlace(problems: readonly Problem[]): ErrorCode {
+  return problems.every(({ pointer }) => /^\/filter(\/|$)/.test(pointer))
+    ? 'invalid_filter'
+    : 'invalid_request';
 }

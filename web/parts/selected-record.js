@@ -1,4 +1,5 @@
-import { useRecord } from '../hooks/use-record.js';
+import { databasePath, sendJson } from '../api.js';
+import { useRequest } from '../hooks/use-request.js';
 import { html } from '../html.js';
 import { useEffect, useMemo, useRef } from '../vendor/hooks.js';
 import { searchedWords } from '../words.js';
@@ -33,4 +34,11 @@ export function SelectedRecord({ service, query, point, request, embedded, onLik
       />
     </ul>
   </section>`;
+}
+
+/** One record by its id; nothing while `id` is undefined. */
+function useRecord(key, database, id) {
+  const load = (signal) =>
+    sendJson('GET', databasePath(database, `/records/${encodeURIComponent(id)}`), { key, signal });
+  return useRequest(id === undefined ? undefined : load, [key, database, id]);
 }

@@ -2,7 +2,6 @@ import { newGroup } from '../filter.js';
 import { html } from '../html.js';
 import { isSearchOf, thresholdOf } from '../query.js';
 import { useState } from '../vendor/hooks.js';
-import { Notice } from './notice.js';
 
 /** The service does not respond, or is not ready yet. The page tries again by itself. */
 export function ServiceDown({ failure, onRetry }) {
@@ -117,4 +116,18 @@ export function EmptyResults({ query, best, description, onChange }) {
       }
     </p>
   <//>`;
+}
+
+/** What the page says when there is nothing to show, and the next step. */
+function Notice({ title, children, kind = 'plain', actions = [] }) {
+  return html`<section class=${`notice ${kind}`} role=${kind === 'error' ? 'alert' : undefined}>
+    <h2>${title}</h2>
+    <div>${children}</div>
+    ${
+      actions.length > 0 &&
+      html`<p class="actions">
+      ${actions.map(({ text, run }) => html`<button type="button" onClick=${run}>${text}</button>`)}
+    </p>`
+    }
+  </section>`;
 }

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { COLUMN_TYPES } from '../../readers/column-types.js';
 import { FORMATS } from '../../readers/option-text.js';
-import { parseColumns, parseCount } from '../option-values.js';
+import { addText, parseColumns, parseCount } from '../option-values.js';
 import { checkDatabase, targetCommand } from '../target.js';
-import { parseEncoding, parseNull, parseQuote, parseRenames, parseSeparator, parseTypes } from './options.js';
+import { parseEncoding, parseQuote, parseRenames, parseSeparator, parseTypes } from './options.js';
 import type { ImportOptions } from './store-records.js';
 
 export function importCommand(): Command {
@@ -68,7 +68,7 @@ export function importCommand(): Command {
     .option(
       '--null <text>',
       'CSV: text that stands for no value, such as NA; may be repeated (default: an empty field)',
-      parseNull,
+      addText,
     )
     .option(
       '--encoding <name>',

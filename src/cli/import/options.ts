@@ -46,8 +46,3 @@ export function parseEncoding(name: string): string {
   if (!isEncoding(name)) throw new InvalidArgumentError('no such encoding is known');
   return name;
 }
-
-/** Adds a text to those of earlier flags. */
-export function parseNull(text: string, before: string[] = []): string[] {
-  return [...before, text];
-}
