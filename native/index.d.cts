@@ -71,8 +71,8 @@ export declare class NativeEngine {
   deleteRecords(id: string, request: string, stop: StopFlag): number | NativeFailure | Promise<number | NativeFailure>
   /** The query of examples; `request` holds `positive`, `negative`, `query`, `forced_filter`, `embedded_by`. */
   examples(id: string, request: string): NativeExampleQuery | NativeFailure | Promise<NativeExampleQuery | NativeFailure>
-  /** Searches by a vector. */
-  search(id: string, request: string, vector: Float32Array | Float64Array, stop: StopFlag): NativePage | NativeFailure | Promise<NativePage | NativeFailure>
+  /** Searches one snapshot by vectors, one for each request. */
+  searches(id: string, requests: Array<string>, vectors: Array<Float32Array | Float64Array>, stop: StopFlag): NativePages | NativeFailure | Promise<NativePages | NativeFailure>
   /** Runs the filter-only operation. */
   query(id: string, request: string, stop: StopFlag): NativePage | NativeFailure | Promise<NativePage | NativeFailure>
   /** Reads the change feed: `{"changes","position","has_more","epoch"}`. */
@@ -428,6 +428,12 @@ export interface NativePageContent {
   scored: number
   /** Milliseconds that the selection took. */
   scanMs: number
+}
+
+/** The responses to searches. */
+export interface NativePages {
+  /** A page or a failure for each search, in their order. */
+  pages: Array<NativePage | NativeFailure>
 }
 
 /** One thing wrong with a request, and where. */

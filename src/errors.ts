@@ -159,6 +159,44 @@ export class CosiftError extends Error {
   }
 }
 
+/** Returns an error that the request is the cause of. Throws any other. */
+export function refusalOf(error: unknown): CosiftError {
+  if (error instanceof CosiftError && error.status === 400) return error;
+  throw error;
+}
+
+/** Runs `run` with the values that are no errors. Returns its results in their places, and the errors in theirs. */
+export async function besideErrors<T, R>(
+  values: readonly (T | CosiftError)[],
+  run: (valid: T[]) => Promise<readonly R[]>,
+): Promise<(R | CosiftError)[]> {
+  const results = (await run(values.filter((value): value is T => !(value instanceof CosiftError)))).values();
+  return values.map((value) => (value instanceof CosiftError ? value : (results.next().value as R)));
+}
+
+/** Returns the error of a part of a request, with pointers from `place`, the pointer to the part. */
+export function atPlace(error: CosiftError, place: string): CosiftError {
+  const { code, detail, problems, fields, cause } = error;
+  const hasPointer = problems[0]?.pointer && detail.startsWith(`${problems[0].pointer}: `);
+  return new CosiftError(code, `${place}${hasPointer ? '' : ': '}${detail}`, {
+    problems: problems.map((problem) => ({ ...problem, pointer: `${place}${problem.pointer}` })),
+    fields,
+    cause,
+  });
+}
+
+/** Returns an error of {@link atPlace} as it was before. */
+export function withoutPlace(error: CosiftError, place: string): CosiftError {
+  const { code, detail, problems, fields, cause } = error;
+  const prefix = `${place}: `;
+  const own = detail.startsWith(prefix) ? detail.slice(prefix.length) : detail.slice(place.length);
+  return new CosiftError(code, detail.startsWith(place) ? own : detail, {
+    problems: problems.map((problem) => ({ ...problem, pointer: problem.pointer.slice(place.length) })),
+    fields,
+    cause,
+  });
+}
+
 /** Whether `code` is in the table. Any other code must be reported as `internal`. */
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERRORS, code);

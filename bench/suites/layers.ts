@@ -5,7 +5,7 @@ import { openDataset, THRESHOLD } from '../data/dataset.js';
 import { debianKey, hasDebian, QUERY_TEXTS } from '../data/debian.js';
 import { NONE } from '../data/filters.js';
 import { inTemporaryDirectory } from '../paths.js';
-import { Cosift, DATABASE, searchRequest, unwrap } from '../peers/adapters/cosift.js';
+import { Cosift, DATABASE, firstPage, searchRequest } from '../peers/adapters/cosift.js';
 import type { Values } from '../report/measurement.js';
 import { latency, median } from '../report/statistics.js';
 import { crowd, startServer } from './http-load.js';
@@ -62,7 +62,7 @@ async function measureBinding({ engine }: Cosift, queries: Float32Array, add: Ad
     for (let q = 0; q < QUERY_TEXTS.length; q++) {
       const vector = Float64Array.from(queries.slice(q * 384, (q + 1) * 384));
       const start = performance.now();
-      const page = unwrap(await engine.search(DATABASE, request, vector, new StopFlag()));
+      const page = firstPage(await engine.searches(DATABASE, [request], [vector], new StopFlag()));
       const micros = (performance.now() - start) * 1_000;
       if (round === 0) continue;
       around.push(micros);

@@ -73,6 +73,9 @@ export const INTERNAL: ReadonlySet<string> = new Set([
   'DatabaseList',
   'KeyList',
   'OwnKey',
+  'SearchesRequest',
+  'SearchOutcome',
+  'SearchOutcomes',
   'WebhookList',
   'Health',
 ]);

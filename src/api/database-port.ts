@@ -1,3 +1,4 @@
+import type { CosiftError } from '../errors.js';
 import type {
   BatchResult,
   Changes,
@@ -36,6 +37,11 @@ export interface DatabasePort {
     request: CheckedRequest<PageRequests[Kind]>,
     options: CallOptions,
   ): Promise<unknown>;
+  /** Returns the parsed page of each search, or its error. */
+  searches(
+    requests: readonly CheckedRequest<SearchRequest>[],
+    options: CallOptions,
+  ): Promise<(object | CosiftError)[]>;
   record(id: number | string, vectors: boolean, options: CallOptions): Promise<unknown>;
   patch(id: number | string, patch: CheckedRequest<object>, options: CallOptions): Promise<unknown>;
   delete(request: CheckedRequest<object>, options: CallOptions): Promise<{ deleted: number }>;

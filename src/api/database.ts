@@ -1,4 +1,4 @@
-import { isCode } from '../errors.js';
+import { atPlace, besideErrors, CosiftError, isCode } from '../errors.js';
 import { checkOptions } from '../schema/options.js';
 import type {
   BatchResult,
@@ -14,6 +14,7 @@ import type {
   Page,
   Points,
   Reembedding,
+  SearchRequest,
   StoredRecord,
 } from '../schema/public-types.js';
 import { callOptions, getOptions } from './call-options.js';
@@ -39,7 +40,16 @@ import type {
 import { paginate } from './paginate.js';
 import { reembed } from './reembed.js';
 import { refuseMore } from './refuse-more.js';
-import { deleteCall, exportCall, mapCall, patchCall, queryCall, searchCall } from './requests.js';
+import {
+  batchCalls,
+  type Call,
+  deleteCall,
+  exportCall,
+  mapCall,
+  patchCall,
+  queryCall,
+  searchCall,
+} from './requests.js';
 import { upsertOptions } from './upsert-in-batches.js';
 
 /**
@@ -178,6 +188,46 @@ export class Database<T extends Columns<T> = Data> {
    */
   async search(query: Query, options?: SearchOptions<T>): Promise<Page<SearchResult<T>>> {
     return (await searchCall(query, options).run(pagesOf(this, 'search'))) as Page<SearchResult<T>>;
+  }
+
+  /**
+   * Runs up to 64 searches at once. It takes far less time than one search after the other, and all pages show the same
+   * moment. A search has the options of {@link search}, and `search` is its text or its vector. Returns a page or an error for each search, in their order: a search that is not valid leaves the others.
+   *
+   * The pages together have at most as many bytes as a single page may have.
+   *
+   * @throws {CosiftError} `invalid_request` for no searches and for more than 64; what is wrong with one search is the
+   * error of that search.
+   *
+   * @example
+   * ```ts
+   * const texts = ['a tall tower', 'a deep lake'];
+   * const outcomes = await facts.searchMany(texts.map((search) => ({ search, limit: 3 })));
+   * for (const { page, error } of outcomes) console.log(error?.detail ?? page?.results.map(({ id }) => id));
+   * ```
+   */
+  async searchMany(
+    searches: readonly ({ search: Query } & Omit<SearchOptions<T>, 'signal'>)[],
+    options?: CallOptions,
+  ): Promise<
+    ({ page: Page<SearchResult<T>>; error?: undefined } | { page?: undefined; error: CosiftError })[]
+  > {
+    const given = callOptions(options);
+    const calls = batchCalls(searches);
+    const found = await besideErrors(calls, (valid: Call<SearchRequest>[]) =>
+      valid.length === 0
+        ? Promise.resolve([])
+        : portOf(this).searches(
+            valid.map(({ checked }) => checked),
+            given,
+          ),
+    );
+    return found.map((outcome, at) => {
+      if (!(outcome instanceof CosiftError)) return { page: outcome as Page<SearchResult<T>> };
+      const call = calls[at];
+      const named = call instanceof CosiftError ? call : (call?.named(outcome) as CosiftError);
+      return { error: atPlace(named, `/searches/${at}`) };
+    });
   }
 
   /**

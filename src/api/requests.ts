@@ -1,4 +1,5 @@
-import { CosiftError, type ErrorCode, type Problem } from '../errors.js';
+import { CosiftError, type ErrorCode, type Problem, refusalOf } from '../errors.js';
+import { MAX_SEARCHES } from '../schema/limits.js';
 import { checkMembers, checkOptions, optionOf, SEARCH_QUERY } from '../schema/options.js';
 import { isPlain, nameOf } from '../schema/plain.js';
 import type {
@@ -45,13 +46,43 @@ interface Names {
 type QueryOption = 'query' | 'search';
 
 /** @throws {CosiftError} `invalid_request` for options that are unknown or have values that are not allowed. */
-export function searchCall<T>(query: Query, options: SearchOptions<T> = {}): Call<SearchRequest> {
+export function searchCall<T>(
+  query: Query,
+  options: SearchOptions<T> = {},
+  option: QueryOption = 'query',
+): Call<SearchRequest> {
   checkOptions('search', options);
   const { filter, threshold, lexical, timeRange, limit, cursor, signal, ...extras } = options;
-  const search = { ...queryOf(query, 'query'), threshold, lexical };
+  const search = { ...queryOf(query, option), threshold, lexical };
   const pagination = { limit, cursor };
   const request = { search, filter, time_range: timeRange, pagination, ...extras };
-  return selectingCall(request, signal, namesOf(query, 'query'));
+  return selectingCall(request, signal, namesOf(query, option));
+}
+
+/**
+ * Returns the calls of a batch of searches, or the error of a search that is not valid.
+ *
+ * @throws {CosiftError} `invalid_request` for an argument that is no array, or has too many searches or none.
+ */
+export function batchCalls<T>(
+  searches: readonly ({ search: Query } & SearchOptions<T>)[],
+): (Call<SearchRequest> | CosiftError)[] {
+  const isBatch = Array.isArray(searches) && searches.length >= 1 && searches.length <= MAX_SEARCHES;
+  if (!isBatch) {
+    const given = Array.isArray(searches) ? `has ${searches.length} searches` : `is ${nameOf(searches)}`;
+    const detail = `${given}, must be an array of 1 to ${MAX_SEARCHES} searches`;
+    throw refused('invalid_request', '/searches', 'searches', detail);
+  }
+  // Not `map`, which leaves out the holes of an array.
+  return Array.from(searches, (given) => {
+    try {
+      checkOptions('batchSearch', given);
+      const { search, ...options } = given;
+      return searchCall(search, options, 'search');
+    } catch (error) {
+      return refusalOf(error);
+    }
+  });
 }
 
 export function queryCall<T>(options: QueryOptions<T> = {}): Call<QueryRequest> {

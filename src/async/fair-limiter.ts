@@ -16,8 +16,15 @@ export interface FairLimiterOptions {
   waitingPerCaller?: number;
 }
 
+/** A call that waits, and the places that it takes. */
+interface Waiting {
+  readonly places: number;
+  begin(): void;
+}
+
 /**
- * Runs a limited number of calls at once; further calls wait, and callers take turns.
+ * Runs a limited number of calls at once; further calls wait, and callers take turns. A call of many parts takes several
+ * places, each as one call.
  *
  * A caller is a path of ids such as `a/b`. All whose path begins with the same id are a group: groups take turns, and so
  * do the callers of a group.
@@ -29,8 +36,10 @@ export class FairLimiter {
    * The waiting calls of each caller in the order of their arrival, by group. The next group comes first in its map, and the
    * next caller of a group in that of the group.
    */
-  readonly #waiting = new Map<string, Map<string, Set<() => void>>>();
+  readonly #waiting = new Map<string, Map<string, Set<Waiting>>>();
   #running = 0;
+  /** Whether a call waits that its caller may run, but for which there are too few places. */
+  #blocked = false;
   #waitingCount = 0;
 
   constructor(options: FairLimiterOptions) {
@@ -43,45 +52,54 @@ export class FairLimiter {
   }
 
   /**
-   * Runs `call` once the limits allow it.
+   * Runs `call` once the limits allow it. A call that takes more `places` than its caller may have takes all of those.
    *
    * @throws {CosiftError} `busy` when too many calls wait; the signal's reason when it is aborted before `call` runs.
    */
-  async run<T>(caller: string, call: () => Promise<T>, stoppable: Stoppable = {}): Promise<T> {
-    const turn = this.#turn(caller, stoppable);
+  async run<T>(caller: string, call: () => Promise<T>, stoppable: Stoppable = {}, places = 1): Promise<T> {
+    const taken = Math.min(places, this.#shareOf(caller));
+    const turn = this.#turn(caller, stoppable, taken);
     if (turn !== undefined) await turn;
     try {
       return await call();
     } finally {
-      this.#end(caller);
+      this.#end(caller, taken);
     }
   }
 
   /** Waits until a call may run. The returned function, which is called once, ends the call. */
   async begin(caller: string, stoppable: Stoppable = {}): Promise<() => void> {
-    await this.#turn(caller, stoppable);
-    return () => this.#end(caller);
+    await this.#turn(caller, stoppable, 1);
+    return () => this.#end(caller, 1);
   }
 
   /** Starts a call; returns a promise if it has to wait. */
-  #turn(caller: string, stoppable: Stoppable): Promise<void> | undefined {
+  #turn(caller: string, stoppable: Stoppable, places: number): Promise<void> | undefined {
     throwIfStopped(stoppable);
-    if (!this.#mayRun(caller)) return this.#wait(caller, stoppable.signal);
-    this.#start(caller);
+    if (this.#blocked || !this.#mayRun(caller, places)) return this.#wait(caller, stoppable.signal, places);
+    this.#start(caller, places);
     return undefined;
   }
 
-  #mayRun(caller: string): boolean {
-    const { total, perCaller } = this.#options;
-    const group = groupOf(caller);
-    if (this.#running >= total || (this.#runningOf.get(group) ?? 0) >= perCaller) return false;
-    if (caller === group) return true;
-    return (this.#runningOf.get(caller) ?? 0) < Math.max(1, Math.floor(perCaller * PART_OF_ISSUER));
+  #mayRun(caller: string, places: number): boolean {
+    return this.#running + places <= this.#options.total && this.#isWithinShare(caller, places);
   }
 
-  #start(caller: string): void {
-    this.#running += 1;
-    this.#count(caller, 1);
+  #isWithinShare(caller: string, places: number): boolean {
+    const group = groupOf(caller);
+    if ((this.#runningOf.get(group) ?? 0) + places > this.#options.perCaller) return false;
+    return caller === group || (this.#runningOf.get(caller) ?? 0) + places <= this.#shareOf(caller);
+  }
+
+  /** Calls of a caller that run at once. */
+  #shareOf(caller: string): number {
+    const { perCaller } = this.#options;
+    return caller === groupOf(caller) ? perCaller : Math.max(1, Math.floor(perCaller * PART_OF_ISSUER));
+  }
+
+  #start(caller: string, places: number): void {
+    this.#running += places;
+    this.#count(caller, places);
   }
 
   #count(caller: string, change: number): void {
@@ -96,31 +114,43 @@ export class FairLimiter {
     else this.#runningOf.delete(id);
   }
 
-  #end(caller: string): void {
-    this.#running -= 1;
-    this.#count(caller, -1);
+  #end(caller: string, places: number): void {
+    this.#running -= places;
+    this.#count(caller, -places);
+    while (this.#beginNext());
+  }
+
+  /** Begins the next call that waits; false if none may run. */
+  #beginNext(): boolean {
+    this.#blocked = false;
     for (const [group, callers] of this.#waiting) {
       for (const [next, calls] of callers) {
-        if (!this.#mayRun(next)) continue;
-        const [begin] = calls;
+        const [call] = calls;
+        if (call === undefined || !this.#isWithinShare(next, call.places)) continue;
+        if (!this.#mayRun(next, call.places)) {
+          // Calls that take fewer places must not overtake a call for ever.
+          this.#blocked = true;
+          return false;
+        }
         // The group moves to the end of its map, and the caller to the end of that of the group.
         this.#waiting.delete(group);
         this.#waiting.set(group, callers);
         callers.delete(next);
         callers.set(next, calls);
-        begin?.();
-        return;
+        call.begin();
+        return true;
       }
     }
+    return false;
   }
 
-  #wait(caller: string, signal: AbortSignal | undefined): Promise<void> {
+  #wait(caller: string, signal: AbortSignal | undefined, places: number): Promise<void> {
     const { waiting = MAX_WAITING, waitingPerCaller = waiting } = this.#options;
     if (this.#waitingCount >= waiting) {
       throw new CosiftError('busy', `too many calls are waiting (limit ${waiting})`);
     }
     const group = groupOf(caller);
-    const callers = this.#waiting.get(group) ?? new Map<string, Set<() => void>>();
+    const callers = this.#waiting.get(group) ?? new Map<string, Set<Waiting>>();
     let ofGroup = 0;
     for (const { size } of callers.values()) ofGroup += size;
     if (ofGroup >= waitingPerCaller) {
@@ -128,26 +158,29 @@ export class FairLimiter {
     }
     this.#waitingCount += 1;
     return new Promise((resolve, reject) => {
-      const calls = callers.get(caller) ?? new Set();
+      const calls = callers.get(caller) ?? new Set<Waiting>();
       callers.set(caller, calls);
       this.#waiting.set(group, callers);
       const stopWaiting = () => {
         this.#waitingCount -= 1;
         signal?.removeEventListener('abort', abort);
-        calls.delete(begin);
+        calls.delete(call);
         if (calls.size === 0) callers.delete(caller);
         if (callers.size === 0) this.#waiting.delete(group);
       };
       const begin = () => {
         stopWaiting();
-        this.#start(caller);
+        this.#start(caller, places);
         resolve();
       };
       const abort = () => {
         stopWaiting();
         reject(signal?.reason);
+        while (this.#beginNext());
       };
-      calls.add(begin);
+      const call = { places, begin };
+      calls.add(call);
+      if (this.#isWithinShare(caller, places)) this.#blocked = true;
       signal?.addEventListener('abort', abort, { once: true });
     });
   }

@@ -1,7 +1,8 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { defaultThreshold } from '../schema/limits.js';
 import { parseNumber } from './option-values.js';
 import { type ListingOptions, list, requestOf, withListingOptions } from './records/listing.js';
+import { searchFile } from './records/search-file.js';
 import { checkDatabase, targetCommand } from './target.js';
 
 interface SearchOptions extends ListingOptions {
@@ -9,12 +10,13 @@ interface SearchOptions extends ListingOptions {
   threshold?: number;
   lexical?: number;
   passages?: true;
+  file?: string;
 }
 
 export function searchCommand(): Command {
   const command = targetCommand('search')
     .description('search a database by meaning')
-    .argument('<text>', 'what to look for, in plain words')
+    .argument('[text]', 'what to look for, in plain words')
     .requiredOption('--database <id>', 'database to search', checkDatabase)
     .option(
       '--threshold <score>',
@@ -22,6 +24,12 @@ export function searchCommand(): Command {
       parseNumber,
     )
     .option('--lexical <weight>', 'weight of exact words in the score, 0 to 1 (default: 0)', parseNumber)
+    .addOption(
+      new Option(
+        '--file <file>',
+        'search for each line of a file; with --json, print a line for each',
+      ).conflicts(['all', 'count', 'csv']),
+    )
     .option('--passages', 'with --json, show which passage of a long record matches best');
   return withListingOptions(command)
     .examples(
@@ -30,22 +38,24 @@ export function searchCommand(): Command {
       'cosift search "gustave eiffel" --database facts --lexical 0.3',
       `cosift search "a tall tower" --database facts --where "year < 1900 and country = 'France'"`,
       'cosift search "a tall tower" --database facts --all --csv --columns name,year > towers.csv',
+      'cosift search --file queries.txt --database facts --limit 3 --json',
       'cosift search "a tall tower" --database facts --url http://127.0.0.1:8080',
     )
     .action(search);
 }
 
-async function search(text: string, options: SearchOptions): Promise<void> {
-  const { database, threshold, lexical, passages } = options;
+async function search(text: string | undefined, options: SearchOptions): Promise<void> {
+  const { database, threshold, lexical, passages, file } = options;
+  if ((text === undefined) === (file === undefined)) throw new Error('give either a text or --file');
   const least = threshold ?? defaultThreshold(lexical);
-  const request = {
-    search: {
-      text,
-      ...(threshold !== undefined && { threshold }),
-      ...(lexical !== undefined && { lexical }),
-    },
-    ...(passages && { passages }),
-    ...requestOf(options),
+  const nothing = `no record reaches the threshold ${least}`;
+  const search = {
+    ...(threshold !== undefined && { threshold }),
+    ...(lexical !== undefined && { lexical }),
   };
-  await list(database, { kind: 'search', request }, options, `no record reaches the threshold ${least}`);
+  const rest = { ...(passages && { passages }), ...requestOf(options) };
+  if (file !== undefined) await searchFile(database, file, { search, ...rest }, options, nothing);
+  if (text === undefined) return;
+  const request = { search: { text, ...search }, ...rest };
+  await list(database, { kind: 'search', request }, options, nothing);
 }

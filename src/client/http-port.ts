@@ -3,16 +3,19 @@ import type { CheckedRequest } from '../api/checked-copy.js';
 import type { DatabasePort, PageRequests } from '../api/database-port.js';
 import type { CallOptions, ChangesRequest, UpsertOptions } from '../api/index.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
-import { CosiftError, isCode, type Problem } from '../errors.js';
+import { CosiftError, isCode, type Problem, withoutPlace } from '../errors.js';
 import type {
   BatchResult,
   Changes,
   DatabaseDescription,
   LineEvent,
   NewRecord,
+  ProblemBody,
   Reembedding,
+  SearchRequest,
 } from '../schema/public-types.js';
 import { readChanges } from './read-changes.js';
+import { errorOfProblem } from './read-response.js';
 import { SHAPES } from './response-shapes.js';
 import type { Transport } from './transport.js';
 
@@ -82,6 +85,19 @@ export class HttpPort implements DatabasePort {
     options: CallOptions,
   ): Promise<unknown> {
     return this.#transport.json('POST', `${this.#path}/${kind}`, SHAPES[kind], request, options);
+  }
+
+  async searches(
+    requests: readonly CheckedRequest<SearchRequest>[],
+    options: CallOptions,
+  ): Promise<(object | CosiftError)[]> {
+    const batch = { searches: requests.map(({ request }) => request) };
+    const path = `${this.#path}/searches`;
+    type Response = { pages: ({ page: object } | { problem: ProblemBody })[] };
+    const { pages } = await this.#transport.json<Response>('POST', path, SHAPES.searches, batch, options);
+    return pages.map((outcome, at) =>
+      'page' in outcome ? outcome.page : withoutPlace(errorOfProblem(outcome.problem), `/searches/${at}`),
+    );
   }
 
   record(id: number | string, vectors: boolean, options: CallOptions): Promise<unknown> {

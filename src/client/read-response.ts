@@ -1,4 +1,4 @@
-import { CosiftError, isErrorCode } from '../errors.js';
+import { CosiftError, type ErrorFields, isErrorCode } from '../errors.js';
 import type { DoctorCheck, LineEvent, LineFailure, ProblemBody } from '../schema/public-types.js';
 import { hasShape, isEvent, isProblem, SHAPES, type Shape } from './response-shapes.js';
 
@@ -97,14 +97,7 @@ export function failureOf(
   } catch {
     // The response comes from a proxy or another server.
   }
-  if (isProblem(problem)) {
-    // What is not for people is a fact: `request_id` and the facts of the code.
-    const { type, title, status, code, detail, errors = [], ...fields } = problem as ProblemBody;
-    return new CosiftError(isErrorCode(code) ? code : 'internal', detail, {
-      problems: errors,
-      fields: { ...fields, ...wait },
-    });
-  }
+  if (isProblem(problem)) return errorOfProblem(problem as ProblemBody, wait);
   // A browser shows nothing of a redirect, not even its status.
   if (status === 0 || (status >= 300 && status < 400)) {
     const detail = `the server redirects to ${location ?? 'another address'}, which is not followed: use that address`;
@@ -112,5 +105,15 @@ export function failureOf(
   }
   return new CosiftError('internal', `the server answered ${status}, which is not a cosift response`, {
     fields: { status, body: text.slice(0, 200), ...wait },
+  });
+}
+
+/** Returns the error that a problem reports, with further fields. */
+export function errorOfProblem(problem: ProblemBody, further: ErrorFields = {}): CosiftError {
+  // What is not for people is a fact: `request_id` and the facts of the code.
+  const { type, title, status, code, detail, errors = [], ...fields } = problem;
+  return new CosiftError(isErrorCode(code) ? code : 'internal', detail, {
+    problems: errors,
+    fields: { ...fields, ...further },
   });
 }

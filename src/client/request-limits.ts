@@ -7,6 +7,9 @@ import { FairLimiter } from '../async/fair-limiter.js';
 const MAX_READS = 64;
 const MAX_WRITES = 8;
 
+/** Batches of searches, each of which counts as up to 64. */
+const MAX_BATCHES = 2;
+
 const MATCHES = /\/(search|query|map)$/;
 
 /**
@@ -19,6 +22,7 @@ const MATCHES = /\/(search|query|map)$/;
  */
 export class RequestLimits {
   readonly #reads = limiter(MAX_READS);
+  readonly #batches = limiter(MAX_BATCHES);
   readonly #writes = limiter(MAX_WRITES);
 
   /**
@@ -41,6 +45,7 @@ export class RequestLimits {
   #limiterOf(method: string, path: string): FairLimiter | undefined {
     if (path.includes('/changes?')) return undefined;
     if (method === 'GET' || (method === 'POST' && MATCHES.test(path))) return this.#reads;
+    if (path.endsWith('/searches')) return this.#batches;
     // Changes of databases, keys and webhooks are few, and need not wait for the records.
     return path.includes('/records') ? this.#writes : undefined;
   }

@@ -1,11 +1,18 @@
 import { isErrorCode } from '../errors.js';
 
-/** What a value has to be: a type, a list of such values, or an object with at least these members. */
-export type Shape = 'string' | 'number' | 'boolean' | readonly [Shape] | { readonly [member: string]: Shape };
+/** What a value has to be: a type, a list of such values, an object with at least these members, or what passes a test. */
+export type Shape =
+  | 'string'
+  | 'number'
+  | 'boolean'
+  | readonly [Shape]
+  | { readonly [member: string]: Shape }
+  | ((value: unknown) => boolean);
 
 /** Returns whether `value` has a shape. Members that a later release adds are allowed. */
 export function hasShape(value: unknown, shape: Shape): boolean {
   if (typeof shape === 'string') return typeof value === shape;
+  if (typeof shape === 'function') return shape(value);
   if (isList(shape)) return Array.isArray(value) && value.every((item) => hasShape(item, shape[0]));
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const members = new Map(Object.entries(value));
@@ -20,6 +27,7 @@ const key = { key_id: 'string', name: 'string', actions: ['string'] } as const;
 const database = { id: 'string', records: 'number' } as const;
 const record = { id: 'number', uuid: 'string', data: {} } as const;
 const pagination = { has_more: 'boolean' } as const;
+const search = { results: [{ ...record, relevance_score: 'number' }], pagination } as const;
 const webhook = { webhook_id: 'string', position: 'number' } as const;
 
 /** The members of responses that callers rely on. A proxy or another server may send anything. */
@@ -34,7 +42,14 @@ export const SHAPES = {
     started_at: 'string',
   },
   record,
-  search: { results: [{ ...record, relevance_score: 'number' }], pagination },
+  search,
+  searches: {
+    pages: [
+      (value) =>
+        hasShape(value, { page: search }) || isProblem((value as { problem?: unknown } | null)?.problem),
+    ],
+    failed: 'number',
+  },
   query: { results: [record], pagination },
   map: { points: [{ id: 'number', x: 'number', y: 'number', data: {} }] },
   deletion: { deleted: 'number' },

@@ -1,6 +1,6 @@
 import { FairLimiter } from '../async/fair-limiter.js';
 import type { Stoppable } from '../async/stoppable.js';
-import { CosiftError, isCode, type Problem } from '../errors.js';
+import { besideErrors, CosiftError, isCode, type Problem, refusalOf } from '../errors.js';
 import {
   DEFAULTS,
   defaultThreshold,
@@ -9,7 +9,13 @@ import {
   type QueryRequest,
   type SearchRequest,
 } from '../schema/index.js';
-import type { MapOption, RecordForm, RecordRequest, StoreSearchRequest } from '../store/record-store.js';
+import type {
+  MapOption,
+  RecordForm,
+  RecordRequest,
+  StoreSearch,
+  StoreSearchRequest,
+} from '../store/record-store.js';
 import { StaleError } from '../store/store-errors.js';
 import type { QueryVector } from './database-embedder.js';
 import type { Dependencies } from './dependencies.js';
@@ -31,6 +37,11 @@ export interface PageReply {
   timings: { embedMs: number; searchMs: number; totalMs: number };
 }
 
+export interface PagesReply extends Pick<PageReply, 'timings'> {
+  /** For each search, the JSON of its page or its error. */
+  pages: (Uint8Array | CosiftError)[];
+}
+
 /** Reads single records, and answers searches and queries with a page each. */
 export class RecordReader {
   readonly #dependencies: Dependencies;
@@ -50,62 +61,73 @@ export class RecordReader {
   }
 
   async search(id: string, request: SearchRequest & MapOption, options: PageOptions): Promise<PageReply> {
-    const { store, infos, turns, calls } = this.#dependencies;
+    const { pages, timings } = await this.searches(id, [request], options);
+    const [body] = pages as [Uint8Array | CosiftError];
+    if (body instanceof CosiftError) throw body;
+    return { body, timings };
+  }
+
+  /** Answers searches from one moment. A search that is not valid leaves the others. */
+  async searches(
+    id: string,
+    requests: readonly (SearchRequest & MapOption)[],
+    options: PageOptions,
+  ): Promise<PagesReply> {
+    const { store, infos, turns, limits, calls } = this.#dependencies;
     return await calls.run(async () => {
       const start = performance.now();
-      const { search, pagination, ...rest } = request;
+      // The pages of a response share its size.
+      const pageBytes = Math.floor(limits.page_bytes / requests.length);
       for (;;) {
-        const { vector, fingerprint, ...query } = await this.#queryOf(id, request, options);
-        const embeddedAt = performance.now();
-        const storeRequest = {
-          form: options.form,
-          threshold: search.threshold ?? defaultThreshold(search.lexical),
-          lexical: lexicalOf(search),
-          ...query,
-          ...pagination,
-          cursor: positionOf(pagination?.cursor),
-          limit: pagination?.limit ?? DEFAULTS.limit,
-          ...rest,
-          forced_filter: options.scope?.forcedFilter,
-          embedded_by: fingerprint,
-        };
+        let searchMs = 0;
         try {
-          const { body, searchMs } = await limited(turns.of(id) ?? this.#searches, options, () =>
-            store.search(id, storeRequest, vector, options),
+          const queries = await Promise.all(requests.map((request) => this.#queryOf(id, request, options)));
+          const searches = queries.map((query, at) =>
+            query instanceof CosiftError
+              ? query
+              : storeSearch(requests[at] as SearchRequest, query, pageBytes, options),
           );
+          const embeddedAt = performance.now();
+          const pages = await besideErrors(searches, async (valid: StoreSearch[]) => {
+            // Fails where there is no such database.
+            if (valid.length === 0) await infos.get(id);
+            if (valid.length === 0) return [];
+            const found = await limited(turns.of(id), this.#searches, valid.length, options, () =>
+              store.searches(id, valid, options),
+            );
+            searchMs = found.searchMs;
+            return found.pages;
+          });
           const timings = { embedMs: embeddedAt - start, searchMs, totalMs: performance.now() - start };
-          return { body, timings };
+          return { pages: pages.map((page, at) => withVectorPointer(page, requests[at]?.search)), timings };
         } catch (error) {
-          // The database got another model after the text was embedded.
-          if (!(error instanceof StaleError)) throw withVectorPointer(error, search);
+          // The database got another model after the texts were embedded.
+          if (!(error instanceof StaleError)) throw error;
           await infos.refresh(id);
         }
       }
     });
   }
 
-  async #queryOf(
+  /** Returns the query of a search, or why the search has none. */
+  #queryOf(
     id: string,
     request: SearchRequest & MapOption,
     options: PageOptions,
-  ): Promise<QueryVector | ExampleQuery> {
+  ): QueryVector | Promise<QueryVector | ExampleQuery | CosiftError> {
     const { search, pagination } = request;
     const { embedder } = this.#dependencies;
     if (search.like !== undefined) {
       const examples = { like: search.like, cursor: pagination?.cursor };
-      return await exampleQuery(this.#dependencies, id, examples, options);
+      return exampleQuery(this.#dependencies, id, examples, options).catch(refusalOf);
     }
     const needs = needsMeaning(request);
     const cached = needs ? embedder.cachedQueryVector(id, search) : undefined;
-    const { scope } = options;
-    return (
-      cached ??
-      (await embedder.queryVector(id, search, {
-        needsMeaning: needs,
-        caller: scope?.caller,
-        stoppable: options,
-      }))
-    );
+    if (cached !== undefined) return cached;
+    const caller = options.scope?.caller;
+    return embedder
+      .queryVector(id, search, { needsMeaning: needs, caller, stoppable: options })
+      .catch(refusalOf);
   }
 
   async query(id: string, request: QueryRequest & MapOption, options: PageOptions): Promise<PageReply> {
@@ -120,7 +142,7 @@ export class RecordReader {
         ...rest,
         forced_filter: options.scope?.forcedFilter,
       };
-      const { body, searchMs } = await limited(turns.of(id) ?? this.#queries, options, () =>
+      const { body, searchMs } = await limited(turns.of(id), this.#queries, 1, options, () =>
         store.query(id, storeRequest, options.signal),
       );
       return { body, timings: { embedMs: 0, searchMs, totalMs: performance.now() - start } };
@@ -152,18 +174,52 @@ function needsMeaning({ search, explain, passages, map }: SearchRequest & MapOpt
   return (search.lexical ?? 0) < 1 || explain === true || passages === true || map === true;
 }
 
-/** Returns the error with a pointer to the vector of the search, if it is about that. */
-function withVectorPointer(error: unknown, { vector }: SearchRequest['search']): unknown {
-  if (vector === undefined || !isCode(error, 'invalid_vector') || error.problems.length > 0) return error;
-  const problem: Problem = { pointer: '/search/vector', code: 'invalid_vector', detail: error.detail };
-  return new CosiftError('invalid_vector', error.detail, { problems: [problem], cause: error });
+function storeSearch(
+  { search, pagination, ...rest }: SearchRequest & MapOption,
+  { vector, fingerprint, ...query }: QueryVector | ExampleQuery,
+  pageBytes: number,
+  { form, scope }: PageOptions,
+): StoreSearch {
+  const request = {
+    form,
+    threshold: search.threshold ?? defaultThreshold(search.lexical),
+    lexical: lexicalOf(search),
+    ...query,
+    ...pagination,
+    cursor: positionOf(pagination?.cursor),
+    limit: pagination?.limit ?? DEFAULTS.limit,
+    page_bytes: pageBytes,
+    ...rest,
+    forced_filter: scope?.forcedFilter,
+    embedded_by: fingerprint,
+  };
+  return { request, vector };
 }
 
-/** Asks the store once the limiter lets the caller run, so that few unsent responses are in memory. */
-function limited<T>(limiter: FairLimiter, options: PageOptions, ask: () => Promise<T>): Promise<T> {
+/** Returns the error with a pointer to the vector of the search, if it is about that; anything else as it is. */
+function withVectorPointer<T>(outcome: T, search: SearchRequest['search'] | undefined): T | CosiftError {
+  if (search?.vector === undefined || !isCode(outcome, 'invalid_vector')) return outcome;
+  const { detail, problems } = outcome;
+  if (problems.length > 0) return outcome;
+  const problem: Problem = { pointer: '/search/vector', code: 'invalid_vector', detail };
+  return new CosiftError('invalid_vector', detail, { problems: [problem], cause: outcome });
+}
+
+/**
+ * Asks the store once a limiter lets the caller run, so that few unsent responses are in memory: `turns`, where a call takes
+ * one of the connections of the store, or `places`, of which a call takes as many as it has requests.
+ */
+function limited<T>(
+  turns: FairLimiter | undefined,
+  places: FairLimiter,
+  requests: number,
+  options: PageOptions,
+  ask: () => Promise<T>,
+): Promise<T> {
   const call = () => {
     options.check?.();
     return ask();
   };
-  return limiter.run(options.scope?.caller ?? '', call, options);
+  const caller = options.scope?.caller ?? '';
+  return turns === undefined ? places.run(caller, call, options, requests) : turns.run(caller, call, options);
 }

@@ -4,6 +4,7 @@ import type { CallOptions, ChangesRequest, UpsertOptions } from '../api/index.js
 import { upsertInBatches } from '../api/upsert-in-batches.js';
 import { unlessAborted } from '../async/until-aborted.js';
 import type { DatabaseService } from '../databases/index.js';
+import { besideErrors, CosiftError, refusalOf } from '../errors.js';
 import {
   type BatchResult,
   type Changes,
@@ -18,6 +19,7 @@ import {
   type NewRecord,
   parseJson,
   type Reembedding,
+  type SearchRequest,
 } from '../schema/index.js';
 import { withinLimit } from './within-limit.js';
 
@@ -74,6 +76,23 @@ export class LocalPort implements DatabasePort {
       map: () => this.#databases.reader.map(this.#id, checkMapRequest(request), options),
     };
     return parseJson((await asked[kind]()).body);
+  }
+
+  async searches(
+    requests: readonly CheckedRequest<SearchRequest>[],
+    { signal }: CallOptions,
+  ): Promise<(object | CosiftError)[]> {
+    const checked = requests.map((request) => {
+      try {
+        return checkSearchRequest(withinLimit(request));
+      } catch (error) {
+        return refusalOf(error);
+      }
+    });
+    return await besideErrors(checked, async (valid: SearchRequest[]) => {
+      const { pages } = await this.#databases.reader.searches(this.#id, valid, { form: 'both', signal });
+      return pages.map((page) => (page instanceof CosiftError ? page : parseJson<object>(page)));
+    });
   }
 
   async record(id: number | string, vectors: boolean, { signal }: CallOptions): Promise<unknown> {

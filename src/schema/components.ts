@@ -11,6 +11,7 @@ import { problem } from './problem.js';
 import * as records from './records.js';
 import * as reembedding from './reembedding.js';
 import * as search from './search.js';
+import * as searches from './searches.js';
 import * as time from './time.js';
 import * as upsertStream from './upsert-stream.js';
 import { valueFormats } from './value-formats.js';
@@ -31,6 +32,7 @@ export const COMPONENTS = {
   TimeFacet: facets.timeFacet,
   SearchRequest: search.searchRequest,
   QueryRequest: search.queryRequest,
+  SearchesRequest: searches.searchesRequest,
   MapRequest: map.mapRequest,
   Data: pages.data,
   Timestamps: pages.timestamps,
@@ -43,6 +45,8 @@ export const COMPONENTS = {
   FacetCounts: facets.facetCounts,
   PagePosition: pages.pagePosition,
   Page: pages.page,
+  SearchOutcome: searches.searchOutcome,
+  SearchOutcomes: searches.searchOutcomes,
   Point: map.point,
   Points: map.points,
   NewTimestamps: records.newTimestamps,

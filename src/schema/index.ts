@@ -7,7 +7,15 @@ export type { Operator } from './filter.js';
 export * from './ids.js';
 export { ACTIONS } from './keys.js';
 export type { Limits } from './limits.js';
-export { DEFAULTS, defaultThreshold, jsonDepth, jsonValues, LIMITS } from './limits.js';
+export {
+  DEFAULTS,
+  defaultThreshold,
+  jsonDepth,
+  jsonValues,
+  LIMITS,
+  MAX_SEARCHES,
+  searchesBytes,
+} from './limits.js';
 export { MAP_POINTS } from './map.js';
 export { checkDirectory, checkStore } from './open-options.js';
 export { checkOptions } from './options.js';

@@ -35,7 +35,7 @@ export const LIMIT_MEANINGS: Readonly<Record<keyof Limits, string>> = {
   filter_rules: 'rules in one filter; groups are not counted',
   filter_value_bytes: 'UTF-8 bytes of one string in a filter',
   search_text_bytes: 'UTF-8 bytes of `search.text`',
-  body_bytes: 'bytes of the JSON body of a request other than an upsert',
+  body_bytes: 'bytes of the JSON body of a request other than an upsert, or of one search of a batch',
   batch_records: 'records of one batch',
   batch_bytes: 'bytes of one batch',
   record_bytes:
@@ -93,6 +93,14 @@ export function defaultThreshold(lexical = 0): number {
 /** Maximum nesting depth of a JSON body: two levels per group of the deepest filter, and 8 for the rest. */
 export function jsonDepth(limits: Limits): number {
   return 2 * limits.filter_depth + 8;
+}
+
+/** Maximum number of searches of a batch. */
+export const MAX_SEARCHES = 64;
+
+/** Maximum bytes of a batch of searches. */
+export function searchesBytes(limits: Limits): number {
+  return 8 * limits.body_bytes;
 }
 
 /**

@@ -31,7 +31,8 @@ const waitMs = integer(0, MAX_WAIT_MS);
 const selection = { filter: partOfRequest, timeRange: partOfRequest, signal };
 const score = { threshold: number(0, 1), lexical: number(0, 1) };
 const page = {
-  ...selection,
+  filter: partOfRequest,
+  timeRange: partOfRequest,
   limit: integer(1, 100),
   cursor: name,
   total: flag,
@@ -54,8 +55,9 @@ export const OPTIONS = {
   get: { vectors: flag, signal },
   upsert: { signal, onProgress: callback },
   export: { filter: partOfRequest, vectors: flag, signal },
-  search: { ...page, ...score, passages: flag },
-  query: { ...page, sort: partOfRequest },
+  search: { ...page, ...score, passages: flag, signal },
+  batchSearch: { ...page, ...score, passages: flag, search: partOfRequest },
+  query: { ...page, sort: partOfRequest, signal },
   map: { ...selection, ...score, search: partOfRequest, columns: partOfRequest },
   delete: { ...selection, ids: partOfRequest },
   backup: { database: databaseId, signal, onProgress: callback },
@@ -77,6 +79,7 @@ export const OPTIONS = {
 const REQUIRED: Partial<Record<OptionsName, readonly string[]>> = {
   database: ['id'],
   record: ['id'],
+  batchSearch: ['search'],
   model: ['model'],
   client: ['url', 'key'],
   named: ['id'],

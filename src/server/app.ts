@@ -8,7 +8,7 @@ import Fastify, {
 } from 'fastify';
 import type { DatabaseService, Readiness } from '../databases/index.js';
 import { CosiftError } from '../errors.js';
-import { LIMITS, type Limits } from '../schema/index.js';
+import { LIMITS, type Limits, searchesBytes } from '../schema/index.js';
 import { databaseNotFound, guardAccess, payerOf } from './admission/access.js';
 import { type Capacity, InFlight } from './admission/in-flight.js';
 import type { Rate } from './admission/token-bucket.js';
@@ -170,9 +170,9 @@ export function buildApp(options: AppOptions): FastifyInstance {
 }
 
 /** How many bytes requests may hold. The share of a key, whoever issued it, has room for a batch of the largest size. */
-function byteCapacity({ batch_bytes, body_bytes, page_bytes }: Limits) {
-  const bodies = Math.max(batch_bytes, body_bytes);
-  const unsent = Math.max(UNSENT_BYTES, 2 * page_bytes);
+function byteCapacity(limits: Limits) {
+  const bodies = Math.max(limits.batch_bytes, searchesBytes(limits));
+  const unsent = Math.max(UNSENT_BYTES, 2 * limits.page_bytes);
   return {
     bodies: { total: 2 * bodies, perKey: bodies },
     unsent: { total: 4 * unsent, perKey: unsent },

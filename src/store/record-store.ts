@@ -1,6 +1,6 @@
 import type { TextSource } from '../api/text-line.js';
 import type { Stoppable } from '../async/stoppable.js';
-import type { Problem } from '../errors.js';
+import type { CosiftError, Problem } from '../errors.js';
 import type {
   DatabaseDescription,
   DeleteRequest,
@@ -101,16 +101,12 @@ export interface RecordStore {
    */
   examples(id: string, request: ExamplesRequest): Promise<ExampleQuery>;
   /**
-   * Returns the page of the records nearest to `vector`, best first. Aborting the signal stops the running search.
+   * Searches one moment: for each search, returns the page of the records nearest to its vector, best first, or the error
+   * of a search that is not valid. Aborting the signal stops the running searches.
    *
    * @throws {StaleError} when the vectors of the database come from a model other than `embedded_by`.
    */
-  search(
-    id: string,
-    request: StoreSearchRequest,
-    vector: SearchVector,
-    stoppable?: Stoppable,
-  ): Promise<StorePage>;
+  searches(id: string, searches: readonly StoreSearch[], stoppable?: Stoppable): Promise<StorePages>;
   /** Returns a page of the records that pass filter and time range. Aborting `signal` stops the running query. */
   query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage>;
   /** Returns the JSON of a `Changes` at once, also when there are no changes after the position. */
@@ -277,6 +273,14 @@ export interface StoreSearchRequest
   cursor_suffix?: string | undefined;
   /** The fingerprint of the model that made the query vector; null for a vector of the caller, which always fits. */
   embedded_by: string | null;
+  /** Maximum bytes of the records of the page. */
+  page_bytes: number;
+}
+
+/** A search and the vector that it compares with. */
+export interface StoreSearch {
+  request: StoreSearchRequest;
+  vector: SearchVector;
 }
 
 export interface StoreQueryRequest extends PageRequest, MapOption, Omit<QueryRequest, 'pagination'> {}
@@ -291,6 +295,11 @@ export interface StorePage {
   body: Uint8Array;
   /** Milliseconds between the arrival of the request in the store and its response. */
   searchMs: number;
+}
+
+export interface StorePages extends Pick<StorePage, 'searchMs'> {
+  /** For each search, its page as JSON or its error. */
+  pages: (Uint8Array | CosiftError)[];
 }
 
 export interface StoreChangesRequest extends Visibility {

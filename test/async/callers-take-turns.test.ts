@@ -2,7 +2,14 @@ import { expect, test } from 'vitest';
 import { FairLimiter } from '../../src/async/fair-limiter.js';
 
 /** A call that ends when `end` is called. */
-function call(turns: FairLimiter, log: string[], caller: string, name: string, signal?: AbortSignal) {
+function call(
+  turns: FairLimiter,
+  log: string[],
+  caller: string,
+  name: string,
+  signal?: AbortSignal,
+  places?: number,
+) {
   let end = () => {};
   const told = new Promise<void>((resolve) => {
     end = resolve;
@@ -11,7 +18,7 @@ function call(turns: FairLimiter, log: string[], caller: string, name: string, s
     log.push(name);
     await told;
   };
-  return { end, done: turns.run(caller, work, { signal }) };
+  return { end, done: turns.run(caller, work, { signal }, places) };
 }
 
 test('callers take turns, and none has all that may run at once', async () => {
@@ -83,4 +90,41 @@ test('a group of callers has no more turns and calls than one caller, and its ca
   for (const { end } of [...group, ...other]) end();
   await Promise.all([...group, ...other].map(({ done }) => done));
   expect(log).toHaveLength(11);
+});
+
+test('a call of many places waits until they are free, and is not overtaken for ever', async () => {
+  const turns = new FairLimiter({ total: 4, perCaller: 3 });
+  const log: string[] = [];
+  const first = ['a1', 'a2'].map((name) => call(turns, log, 'a', name));
+  const large = call(turns, log, 'b', 'large', undefined, 8);
+  const small = call(turns, log, 'c', 'small');
+  expect(log).toEqual(['a1', 'a2']);
+  first[0]?.end();
+  await first[0]?.done;
+  // The large call takes all that its caller may have.
+  expect(log.slice(2)).toEqual(['large']);
+  first[1]?.end();
+  await first[1]?.done;
+  expect(log.slice(3)).toEqual(['small']);
+  const others = ['b2', 'c2', 'c3', 'c4'].map((name) => call(turns, log, name.slice(0, 1), name));
+  large.end();
+  await large.done;
+  expect(log.slice(4)).toEqual(['b2', 'c2', 'c3']);
+  for (const { end } of [small, ...others]) end();
+  await Promise.all([small, ...others].map(({ done }) => done));
+});
+
+test('a call of many places that gives up lets the others run', async () => {
+  const turns = new FairLimiter({ total: 4, perCaller: 4 });
+  const log: string[] = [];
+  const first = call(turns, log, 'a', 'first');
+  const stop = new AbortController();
+  const large = call(turns, log, 'b', 'large', stop.signal, 4);
+  const small = call(turns, log, 'c', 'small');
+  expect(log).toEqual(['first']);
+  stop.abort(new Error('left'));
+  await expect(large.done).rejects.toThrow('left');
+  expect(log).toEqual(['first', 'small']);
+  for (const { end } of [first, small]) end();
+  await Promise.all([first.done, small.done]);
 });

@@ -64,7 +64,8 @@ describe.runIf(URL !== undefined)('Citus', () => {
       const common = { form: 'integer', limit: 10, filter, facets, total: true } as const;
       const statements = await database.of(async () => {
         const search = { ...common, threshold: 0.01, embedded_by: null };
-        await store.search('db', search, Float64Array.of(1, 0));
+        const request = { ...search, page_bytes: 1_000_000 };
+        await store.searches('db', [{ request, vector: Float64Array.of(1, 0) }]);
         await store.query('db', common);
       });
       expect(statements.length).toBeGreaterThan(3);

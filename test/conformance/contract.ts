@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { describeBatches } from './batches.js';
 import { describeChanges } from './changes.js';
 import { describeClosing } from './closing.js';
 import { describeColumns } from './columns.js';
@@ -36,6 +37,7 @@ export function describeContract(store: string, open: OpenDatabases): void {
     describeVariants(open);
     describeFilters(open);
     describePages(open);
+    describeBatches(open);
     describeColumns(open);
     describeVectors(open);
     describeExamples(open);

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { ChangesRequest } from '../../src/databases/change-feed.js';
 import type { ExportRequest } from '../../src/databases/exports.js';
 import type { Scope } from '../../src/databases/scope.js';
+import { CosiftError } from '../../src/errors.js';
 import {
   type BatchResult,
   type Changes,
@@ -126,6 +127,14 @@ export class TestDatabase {
     const { form = 'integer' } = asking;
     const checked = FORMS[form].search(request);
     return this.#page(form, await this.databases.reader.search(this.id, checked, pageOptions(asking)));
+  }
+
+  /** The page of each search of a batch, or its error. */
+  async searches(requests: readonly object[], asking: Asking = {}): Promise<(Page | CosiftError)[]> {
+    const { form = 'integer' } = asking;
+    const checked = requests.map((request) => FORMS[form].search(request));
+    const { pages, timings } = await this.databases.reader.searches(this.id, checked, pageOptions(asking));
+    return pages.map((body) => (body instanceof CosiftError ? body : this.#page(form, { body, timings })));
   }
 
   async query(request: object = {}, asking: Asking = {}): Promise<Page> {

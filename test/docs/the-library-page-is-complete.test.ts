@@ -58,6 +58,7 @@ test('every option that a call checks is in the chapter of the call or of its op
     openStore: 'OpenOptions',
     database: 'Databases.database',
     record: 'Database.get',
+    batchSearch: 'Database.searchMany',
     call: 'CallOptions',
     model: 'Database.reembed',
     changes: 'ChangesRequest',
@@ -65,7 +66,7 @@ test('every option that a call checks is in the chapter of the call or of its op
     named: 'Client.revokeKey',
     revocation: 'Client.revokeKey',
   };
-  const inherited = ['CallOptions', 'SelectOptions', 'PageOptions', 'ScoreOptions']
+  const inherited = ['CallOptions', 'SelectOptions', 'PageOptions', 'ScoreOptions', 'SearchOptions']
     .map((name) => page.chapter(name))
     .join('');
   for (const [call, options] of Object.entries(OPTIONS)) {

@@ -10,6 +10,7 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, expect, test } from 'vitest';
 import { LIMITS } from '../../src/schema/index.js';
 import { LocalStore } from '../../src/store/local/index.js';
+import { searchStore } from '../helpers/search-store.js';
 
 const NATIVE = fileURLToPath(new URL('../../native/', import.meta.url));
 const BINDING = path.join(NATIVE, readdirSync(NATIVE).find((name) => name.endsWith('.node'))!);
@@ -87,7 +88,7 @@ test('more searches at once than the queue takes are answered or refused as busy
   const store = await filled();
   const search = async () => {
     try {
-      return Buffer.from((await store.search('db', REQUEST, new Float64Array([1, 0]))).body).toString();
+      return Buffer.from((await searchStore(store, 'db', REQUEST, new Float64Array([1, 0]))).body).toString();
     } catch (error) {
       return (error as { code: string }).code;
     }
@@ -102,7 +103,8 @@ test('more searches at once than the queue takes are answered or refused as busy
 
 test('a call that is aborted stops no later one', async () => {
   const store = await filled();
-  const search = (signal?: AbortSignal) => store.search('db', REQUEST, new Float64Array([1, 0]), { signal });
+  const search = (signal?: AbortSignal) =>
+    searchStore(store, 'db', REQUEST, new Float64Array([1, 0]), { signal });
   for (let round = 0; round < 20; round++) {
     const leaving = new AbortController();
     const left = [1, 2, 3].map(() => search(leaving.signal));
@@ -131,7 +133,7 @@ test('a search that is done at once leaves its signal unread', async () => {
   // While a background job publishes, no search is done at once.
   do {
     isRead = false;
-    const page = await store.search('db', request, new Float64Array([1, 0]), stoppable);
+    const page = await searchStore(store, 'db', request, new Float64Array([1, 0]), stoppable);
     expect(page.body.length).toBeGreaterThan(0);
   } while (isRead);
   await store.close();

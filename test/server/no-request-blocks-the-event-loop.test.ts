@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { jsonValues, LIMITS } from '../../src/schema/index.js';
+import { jsonValues, LIMITS, MAX_SEARCHES, searchesBytes } from '../../src/schema/index.js';
 import { SERVICE_COMPONENTS } from '../../src/server/variants/schemas.js';
 import { OPERATIONS } from '../../src/server/variants/variants.js';
 import { ClientThread } from './client-thread.js';
@@ -98,6 +98,25 @@ const MAX_BYTES: Partial<Record<keyof typeof SERVICE_COMPONENTS, number>> = {
   RecordPatch: LIMITS.record_bytes,
 };
 
+/** The end of the description of a body with an unknown member, too. */
+const BESIDE = ', beside another member';
+
+/** The schemas of batches of searches, with those of their searches. */
+const BATCHES: Partial<Record<keyof typeof SERVICE_COMPONENTS, keyof typeof SERVICE_COMPONENTS>> = {
+  SearchesRequestA: 'SearchRequestA',
+  SearchesRequestB: 'SearchRequestB',
+};
+
+/** Batches of the largest searches, which are as long as they may be. */
+function* batchesOf(name: keyof typeof SERVICE_COMPONENTS): Generator<[string, string]> {
+  for (const [description, search] of bodiesOf(name)) {
+    if (description.endsWith(BESIDE)) continue;
+    const count = Math.floor((searchesBytes(LIMITS) - '{"searches":[]}'.length) / (search.length + 1));
+    const searches = Array<string>(Math.min(count, MAX_SEARCHES)).fill(search);
+    yield [`${searches.length} searches: ${description}`, `{"searches":[${searches.join(',')}]}`];
+  }
+}
+
 /** Bodies of a schema that are as long as they may be, by their description. */
 function* bodiesOf(name: keyof typeof SERVICE_COMPONENTS): Generator<[string, string]> {
   const places = [...arraysOf(SERVICE_COMPONENTS[name], { path: '', before: '', after: '' }, [])];
@@ -122,7 +141,7 @@ function* bodiesOf(name: keyof typeof SERVICE_COMPONENTS): Generator<[string, st
           ...(maxItems === undefined ? [] : [itemsOf(item, bytes, values, maxItems)]),
         ];
         for (const items of new Set(all)) {
-          const description = `${path} of ${kind}, ${items.length} bytes${other && ', beside another member'}`;
+          const description = `${path} of ${kind}, ${items.length} bytes${other && BESIDE}`;
           yield [description, `${start}[${items}]${after}`];
         }
       }
@@ -146,7 +165,8 @@ test.each(JSON_BODIES)(
     const target = path.replace('{id}', 'some').replace('{rid}', '1');
     const slow: [number, string][] = [];
     let worst: [number, string] = [0, ''];
-    for (const [description, json] of bodiesOf(body)) {
+    const search = BATCHES[body];
+    for (const [description, json] of search === undefined ? bodiesOf(body) : batchesOf(search)) {
       let shortest = Infinity;
       for (let tries = 0; tries < TRIES && shortest > MAX_TURN_MS; tries += 1) {
         shortest = Math.min(shortest, await longestTurn(client.send(method, target, json)));

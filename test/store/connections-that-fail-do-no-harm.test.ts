@@ -11,6 +11,7 @@ import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { limitedDatabase } from '../../src/store/postgres/limited-database.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
 import { SilentProxy } from '../helpers/postgres/silent-proxy.js';
+import { searchStore } from '../helpers/search-store.js';
 
 const PASSWORD = 'hidden-password';
 
@@ -376,7 +377,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     const ask = { form: 'integer', limit: 1, threshold: 0, embedded_by: null } as const;
     for (const store of [service, reader]) {
       const { results } = JSON.parse(
-        Buffer.from((await store.search('db', ask, Float64Array.of(1, 0))).body).toString(),
+        Buffer.from((await searchStore(store, 'db', ask, Float64Array.of(1, 0))).body).toString(),
       );
       expect(results).toMatchObject([{ id: 1 }]);
     }

@@ -3,6 +3,7 @@ import { type Filter, LIMITS } from '../../src/schema/index.js';
 import { PostgresStore } from '../../src/store/postgres/index.js';
 import { countedDatabase } from '../helpers/postgres/counted-database.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
+import { searchStore } from '../helpers/search-store.js';
 
 const RECORDS = 16;
 const LENGTH = 600_000;
@@ -33,7 +34,7 @@ test('searches for words, exports, changes and deletions read long records a few
       embedded_by: null,
       lexical,
     } as const;
-    const { body: page } = await store.search('db', request, Float64Array.of(1, 0));
+    const { body: page } = await searchStore(store, 'db', request, Float64Array.of(1, 0));
     expect(JSON.parse(Buffer.from(page).toString()).total.value).toBe(RECORDS);
     let lines = 0;
     for await (const chunk of store.exportLines('db', { vectors: true })) {

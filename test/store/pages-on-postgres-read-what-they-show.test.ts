@@ -8,6 +8,7 @@ import { PostgresStore } from '../../src/store/postgres/index.js';
 import type { RecordStore, StoreQueryRequest, StoreSearchRequest } from '../../src/store/record-store.js';
 import { countedDatabase } from '../helpers/postgres/counted-database.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
+import { searchStore } from '../helpers/search-store.js';
 
 const RECORDS = 40;
 const LENGTH = 300_000;
@@ -52,7 +53,8 @@ const page = { form: 'integer', limit: RECORDS } as const;
 const query = (request: Partial<StoreQueryRequest>) => (store: RecordStore, cursor?: string) =>
   store.query('db', { ...page, ...request, ...(cursor && { cursor }) });
 const search = (request: Partial<StoreSearchRequest>) => (store: RecordStore, cursor?: string) =>
-  store.search(
+  searchStore(
+    store,
     'db',
     { ...page, threshold: 0, embedded_by: null, ...request, ...(cursor && { cursor }) },
     Float64Array.of(1, 0),

@@ -3,6 +3,7 @@ import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { type ExplainedStatement, ExplainedStatements } from '../helpers/postgres/explained-statements.js';
+import { searchStore } from '../helpers/search-store.js';
 
 const RECORDS = 12_000;
 const vector = Float64Array.of(1, 0);
@@ -98,7 +99,7 @@ describe.skipIf(NO_SERVER !== undefined)(`plans of statements${NO_SERVER ? ` (${
     };
     for (const [index, filter] of Object.entries(filters)) {
       const ask = { ...search, threshold: 0, filter } as never;
-      const [scan] = await explained.of(() => store.search('db', ask, vector));
+      const [scan] = await explained.of(() => searchStore(store, 'db', ask, vector));
       expect(scan?.plan, scan?.text).toContain(index);
       expect(scan?.plan, scan?.text).not.toContain('Seq Scan');
     }
@@ -110,7 +111,7 @@ describe.skipIf(NO_SERVER !== undefined)(`plans of statements${NO_SERVER ? ` (${
   });
 
   test('a search reads the records once, and sorts only those of the page', async () => {
-    const [scan, ...others] = await explained.of(() => store.search('db', search, vector));
+    const [scan, ...others] = await explained.of(() => searchStore(store, 'db', search, vector));
     expect(scan?.plan).toMatch(/^Limit\n.*(Sort|Gather Merge)/);
     expect(scan?.plan.match(/Seq Scan/g)).toHaveLength(1);
     expect(scan?.plan).not.toMatch(/SubPlan|InitPlan|Join/);
@@ -121,7 +122,7 @@ describe.skipIf(NO_SERVER !== undefined)(`plans of statements${NO_SERVER ? ` (${
   test('totals and facets of a search read the records once more', async () => {
     const facets = [{ column: 'number', type: 'histogram', interval: 100 }, { column: 'none' }] as const;
     const statements = await explained.of(() =>
-      store.search('db', { ...search, facets, total: true }, vector),
+      searchStore(store, 'db', { ...search, facets, total: true }, vector),
     );
     const scans = statements.filter(({ plan }) => plan.includes('Seq Scan'));
     expect(scans.map(({ text }) => text.includes('count(*)'))).toEqual([false, true]);

@@ -16,6 +16,7 @@ import { uuidOf } from '../conformance/random-records.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
 import { Random } from '../helpers/random.js';
+import { searchStore } from '../helpers/search-store.js';
 
 const DIMENSIONS = 64;
 const RECORDS = 1_200;
@@ -149,7 +150,7 @@ describe('searches of hostile data (seed 20261122)', { timeout: 180_000 }, () =>
   ];
 
   const walk = async (
-    store: Pick<RecordStore, 'search'>,
+    store: Pick<RecordStore, 'searches'>,
     request: Partial<StoreSearchRequest>,
     form: RecordForm,
     limits: () => number,
@@ -164,7 +165,7 @@ describe('searches of hostile data (seed 20261122)', { timeout: 180_000 }, () =>
         embedded_by: FINGERPRINT,
         ...(cursor && { cursor }),
       };
-      const { body } = await store.search('db', asked, Float64Array.from(query));
+      const { body } = await searchStore(store, 'db', asked, Float64Array.from(query));
       pages.push(Buffer.from(body).toString('utf8'));
       cursor = JSON.parse(pages.at(-1)!).pagination.next_cursor;
       if (cursor === undefined) return pages;
@@ -194,7 +195,7 @@ describe('searches of hostile data (seed 20261122)', { timeout: 180_000 }, () =>
     });
     const servers = new Servers(database, undefined);
     const catalog = new Catalog(LIMITS, servers);
-    return new Searcher(new RecordReader(servers, catalog), catalog, LIMITS.page_bytes, margin);
+    return new Searcher(new RecordReader(servers, catalog), catalog, margin);
   };
 
   test.each(requests)('%s: the same with disturbed scores', async (_, request) => {

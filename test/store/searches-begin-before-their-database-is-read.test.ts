@@ -3,6 +3,7 @@ import { LIMITS } from '../../src/schema/index.js';
 import { PostgresStore } from '../../src/store/postgres/index.js';
 import type { Sql, SqlDatabase } from '../../src/store/postgres/sql.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
+import { searchStore } from '../helpers/search-store.js';
 
 /** A database whose reads get the row of the catalog only after they have sent another statement. */
 class LateCatalog implements SqlDatabase {
@@ -65,7 +66,7 @@ afterAll(() => pglite.destroy());
 
 const found = async (id: string) => {
   const request = { form: 'integer', limit: 10, threshold: 0, embedded_by: 'm' } as const;
-  const { body } = await reader.search(id, request, Float64Array.of(0, 1));
+  const { body } = await searchStore(reader, id, request, Float64Array.of(0, 1));
   return JSON.parse(Buffer.from(body).toString()).results.map((result: { id: number }) => result.id);
 };
 

@@ -13,6 +13,7 @@ import { StaleError } from '../../src/store/store-errors.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
 import { statementsOf } from '../helpers/postgres/source-statements.js';
+import { searchStore } from '../helpers/search-store.js';
 
 /** A text that would be seen in a statement if it were not bound. */
 const MARK = 'marked"; DROP';
@@ -85,7 +86,8 @@ test('searches and listings are flat statements, in which every name and value i
   } as const;
   const vector = Float64Array.of(1, 0);
   for (let cursor: string | undefined, pages = 0; pages === 0 || (cursor && pages < 4); pages += 1) {
-    const { body } = await store.search(
+    const { body } = await searchStore(
+      store,
       'db',
       { ...common, threshold: 0, embedded_by: null, ...(cursor && { cursor }) },
       vector,
@@ -93,9 +95,9 @@ test('searches and listings are flat statements, in which every name and value i
     cursor = JSON.parse(Buffer.from(body).toString()).pagination.next_cursor;
   }
   const long = { ...common, filter: undefined, passages: true, threshold: 0.5, embedded_by: 'm' };
-  const first = await store.search('long', long, vector);
+  const first = await searchStore(store, 'long', long, vector);
   const { next_cursor } = JSON.parse(Buffer.from(first.body).toString()).pagination;
-  await store.search('long', { ...long, threshold: 0, cursor: next_cursor }, vector);
+  await searchStore(store, 'long', { ...long, threshold: 0, cursor: next_cursor }, vector);
   for (const sort of [{ column: MARK }, { time: 'created_at' }] as never[]) {
     const { body } = await store.query('db', { ...common, sort });
     const cursor = JSON.parse(Buffer.from(body).toString()).pagination.next_cursor;
@@ -126,7 +128,8 @@ const useAll = async () => {
     });
   };
   const search = (id: string, request: object, vector = Float64Array.of(1, 0)) =>
-    store.search(
+    searchStore(
+      store,
       id,
       { form: 'integer', limit: 3, threshold: 0.1, embedded_by: id === 'all' ? 'm' : null, ...request },
       vector,

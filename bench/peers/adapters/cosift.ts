@@ -138,13 +138,9 @@ export class Cosift implements Peer {
     members: object = {},
     stop = new (native().StopFlag)(),
   ): Promise<PageHits> {
-    const page = await this.engine.search(
-      this.#database,
-      searchRequest(request, members),
-      Float64Array.from(query),
-      stop,
-    );
-    return new PageHits(unwrap(page).body);
+    const requests = [searchRequest(request, members)];
+    const found = await this.engine.searches(this.#database, requests, [Float64Array.from(query)], stop);
+    return new PageHits(firstPage(found).body);
   }
 
   /** Lists records without scores. `members` are those of the request. */
@@ -260,6 +256,12 @@ export function linesOf({ columns }: Dataset, start: number, end: number): Buffe
     );
   }
   return Buffer.from(lines.join(''));
+}
+
+/** The page of a call with one search. */
+export function firstPage(found: Awaited<ReturnType<NativeEngine['searches']>>) {
+  const [page] = unwrap(found).pages;
+  return unwrap(page as NonNullable<typeof page>);
 }
 
 /** Returns the value, or throws the failure. */

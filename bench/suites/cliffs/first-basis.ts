@@ -5,7 +5,7 @@ import { NONE } from '../../data/filters.js';
 import { Random } from '../../data/random.js';
 import { checkPages } from '../../oracle/check.js';
 import { Truth } from '../../oracle/truth.js';
-import { type Cosift, unwrap } from '../../peers/adapters/cosift.js';
+import { type Cosift, firstPage } from '../../peers/adapters/cosift.js';
 import { LIMIT } from '../session.js';
 import { type Cliff, type CliffCell, compared, type Fixture } from './cliff.js';
 
@@ -78,13 +78,9 @@ export const FIRST_BASIS: Cliff = {
 /** The number of records with codes of a learned basis. */
 async function learned({ engine }: Cosift, id: string, data: Dataset): Promise<number> {
   const request = JSON.stringify({ variant: 'b', limit: 1, explain: true });
-  const page = await engine.search(
-    id,
-    request,
-    Float64Array.from(queryOf(data, 0)),
-    new (native().StopFlag)(),
-  );
-  const { explain } = JSON.parse(unwrap(page).body.toString()) as { explain: { rotated: number } };
+  const vectors = [Float64Array.from(queryOf(data, 0))];
+  const found = await engine.searches(id, [request], vectors, new (native().StopFlag)());
+  const { explain } = JSON.parse(firstPage(found).body.toString()) as { explain: { rotated: number } };
   return explain.rotated;
 }
 

@@ -14,7 +14,7 @@ use crate::failure::NativeFailure;
 use crate::handles::{Backup, DoctorProgress, Export, Prepared, ReembeddingBatch, StopFlag};
 use crate::promise::{convert, promises};
 use crate::results::{
-    NativeCommitted, NativeExampleQuery, NativeMeter, NativePage, NativeScanStats,
+    NativeCommitted, NativeExampleQuery, NativeMeter, NativePage, NativePages, NativeScanStats,
 };
 
 /// The databases of a data directory.
@@ -95,16 +95,17 @@ promises! { impl NativeEngine {
     #[doc = " The query of examples; `request` holds `positive`, `negative`, `query`, `forced_filter`, `embedded_by`."]
     fn examples(self, id: String, request: String) -> NativeExampleQuery,
         |done| self.engine.examples(&id, request, done);
-    #[doc = " Searches by a vector."]
-    fn search(
-        self, id: String, request: String, vector: Either<Float32ArraySlice<'env>, Float64ArraySlice<'env>>,
-        stop: &StopFlag
-    ) -> NativePage, |done| {
-        let stop = Arc::clone(&stop.flag);
-        match vector {
-            Either::A(vector) => self.engine.search(&id, &request, &vector, stop, done),
-            Either::B(vector) => self.engine.search(&id, &request, &vector, stop, done),
-        }
+    #[doc = " Searches one snapshot by vectors, one for each request."]
+    fn searches(
+        self, id: String, requests: Vec<String>,
+        vectors: Vec<Either<Float32ArraySlice<'env>, Float64ArraySlice<'env>>>, stop: &StopFlag
+    ) -> NativePages, |done| {
+        let vectors = vectors.iter().map(|vector| match vector {
+            Either::A(vector) => vector.iter().copied().map(f64::from).collect(),
+            Either::B(vector) => vector.to_vec(),
+        });
+        let searches = requests.into_iter().zip(vectors).collect();
+        self.engine.searches(&id, searches, Arc::clone(&stop.flag), done);
     };
     #[doc = " Runs the filter-only operation."]
     fn query(self, id: String, request: String, stop: &StopFlag) -> NativePage,

@@ -1,13 +1,15 @@
 //! Results as objects of JavaScript.
 
 use cosift_engine::{
-    Committed, ExampleQuery, LineError, MetricsReading, Page, SearchStats, Status, TextLine,
+    Committed, Error, ExampleQuery, LineError, MetricsReading, Page, Pages, SearchStats, Status,
+    TextLine,
 };
-use napi::bindgen_prelude::Float64Array;
+use napi::bindgen_prelude::{Either, Float64Array};
 use napi_derive::napi;
 
 use crate::buffer::Buffer;
-use crate::failure::NativeProblem;
+use crate::failure::{NativeFailure, NativeProblem};
+use crate::promise::outcome;
 
 /// What a commit did.
 #[napi(object, object_from_js = false)]
@@ -110,6 +112,21 @@ impl From<Page> for NativePage {
             body: page.body.into(),
             total_micros: page.total_micros as f64,
         }
+    }
+}
+
+/// The responses to searches.
+#[napi(object, object_from_js = false)]
+pub struct NativePages {
+    /// A page or a failure for each search, in their order.
+    pub pages: Vec<Either<NativePage, NativeFailure>>,
+}
+
+impl From<Pages> for NativePages {
+    fn from(pages: Pages) -> Self {
+        let outcome = |page: Result<Page, Error>| outcome(page.map(NativePage::from));
+        let pages = pages.into_iter().map(outcome).collect();
+        Self { pages }
     }
 }
 

@@ -45,7 +45,7 @@ pub use limits::{FilterLimits, Limits};
 pub use record::{InvalidVector, RecordId, RecordUuid, ValidationCode, ValidationError};
 pub use reembedding::ReembeddingBatch;
 pub use runtime::{Event, EventCode, EventLevel, MetricsReading, StopFlag, TakenEvents};
-pub use search::{ExampleQuery, ExternalSelection, Page, SearchStats};
+pub use search::{ExampleQuery, ExternalSelection, Page, Pages, SearchStats};
 pub use settings::TextLine;
 pub use store::{Header, StoreError};
 pub use write::{Committed, Embedded, Format, LineError, Prepared, Status, Upserted};

@@ -48,6 +48,38 @@ impl<T> Drop for Callback<T> {
     }
 }
 
+/// Replies to the parts of a call. `done` gets the outcomes of all parts, in their order, once each part has one.
+pub(crate) fn replies_of<T: Send + 'static>(
+    parts: usize,
+    done: Done<Vec<Result<T, Error>>>,
+) -> Vec<Reply<T>> {
+    if parts == 0 {
+        done(Ok(Vec::new()));
+        return Vec::new();
+    }
+    let outcomes = (0..parts).map(|_| None).collect::<Vec<_>>();
+    let state = Arc::new(Mutex::new((outcomes, parts, Some(done))));
+    let reply_of = |part: usize| {
+        let state = Arc::clone(&state);
+        Reply::new(Box::new(move |outcome| {
+            let mut state = state.lock();
+            let (outcomes, left, done) = &mut *state;
+            outcomes[part] = Some(outcome);
+            *left -= 1;
+            if *left > 0 {
+                return;
+            }
+            let outcomes = std::mem::take(outcomes).into_iter().flatten().collect();
+            let done = done.take();
+            drop(state);
+            if let Some(done) = done {
+                done(Ok(outcomes));
+            }
+        }))
+    };
+    (0..parts).map(reply_of).collect()
+}
+
 /// Starts a call and waits for its outcome.
 pub(crate) fn outcome_of<T: Send + 'static>(start: impl FnOnce(Reply<T>)) -> Result<T, Error> {
     let (sender, receiver) = channel();

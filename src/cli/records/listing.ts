@@ -16,7 +16,7 @@ import { type ListRequest, openReader, type Reader } from './reader.js';
 
 /** Maximum number of records that a request may ask for. */
 const PAGE_LIMIT = 100;
-const DEFAULT_LIMIT = 10;
+export const DEFAULT_LIMIT = 10;
 
 /** The options that select records. */
 export interface SelectionOptions extends TargetOptions {
@@ -165,17 +165,28 @@ async function rowFormat(
   records: readonly OrderedObject[],
   { all, csv, columns }: ListingOptions,
 ): Promise<RecordFormat> {
-  const hasKeys = (all && csv) || records.some((record) => record.has('key'));
-  const row = {
-    members: [...(kind === 'search' ? [SCORE] : []), 'id', ...(hasKeys ? ['key'] : [])],
-    columns: columns ?? (all ? await columnsOfDatabase(reader, database) : columnsOfRecords(records)),
-  };
+  const ofDatabase = all ? await columnsOfDatabase(reader, database) : undefined;
+  const row = rowOf(kind, records, columns ?? ofDatabase, all && csv);
   if (!csv) return tableLines(row);
   // As in an export: a file with two columns of a name could not be imported.
   const taken = row.members.filter((name) => row.columns.includes(name));
   for (const name of taken)
     warn(`the data has a column "${name}", so the CSV lacks the ${name} of the records`);
   return csvLines({ ...row, members: row.members.filter((name) => !taken.includes(name)) });
+}
+
+/** What a row of a table shows of these records. */
+export function rowOf(
+  kind: ListRequest['kind'],
+  records: readonly OrderedObject[],
+  columns: string[] | undefined,
+  mayHaveKeys = false,
+): { members: string[]; columns: string[] } {
+  const hasKeys = mayHaveKeys || records.some((record) => record.has('key'));
+  return {
+    members: [...(kind === 'search' ? [SCORE] : []), 'id', ...(hasKeys ? ['key'] : [])],
+    columns: columns ?? columnsOfRecords(records),
+  };
 }
 
 function columnsOfRecords(records: readonly OrderedObject[]): string[] {

@@ -1,7 +1,7 @@
 import type { Databases } from '../../api/index.js';
-import { isCode } from '../../errors.js';
+import { besideErrors, CosiftError, isCode, refusalOf, withoutPlace } from '../../errors.js';
 import type { QueryRequest, SearchRequest } from '../../schema/index.js';
-import { type OrderedObject, parseOrdered } from '../ordered-json.js';
+import { type OrderedObject, parseOrdered, writeOrdered } from '../ordered-json.js';
 import { checkDataDirectory, connection, openDirectory, openServer, type TargetOptions } from '../target.js';
 import { withOptionNames } from './option-names.js';
 
@@ -15,6 +15,8 @@ export interface ListRequest {
 export interface Reader extends AsyncDisposable {
   readonly databases: Databases;
   page(database: string, request: ListRequest): Promise<OrderedObject>;
+  /** Returns the page of each search of a batch, or its error. */
+  pages(database: string, searches: readonly SearchRequest[]): Promise<(OrderedObject | CosiftError)[]>;
   /** Returns a record, or undefined when there is none. `id` is an integer, a UUID or `key:` with a key. */
   record(database: string, id: string, vectors: boolean): Promise<OrderedObject | undefined>;
 }
@@ -22,6 +24,7 @@ export interface Reader extends AsyncDisposable {
 interface JsonReader {
   databases: Databases;
   page(database: string, request: ListRequest): Promise<string>;
+  pages(database: string, searches: readonly SearchRequest[]): Promise<(OrderedObject | CosiftError)[]>;
   record(database: string, id: string, vectors: boolean): Promise<string>;
   close(): Promise<void>;
 }
@@ -37,6 +40,12 @@ export async function openReader(options: TargetOptions): Promise<Reader> {
       } catch (error) {
         throw withOptionNames(error);
       }
+    },
+    pages: async (database, searches) => {
+      const outcomes = await reader.pages(database, searches);
+      return outcomes.map((outcome) =>
+        outcome instanceof CosiftError ? (withOptionNames(outcome) as CosiftError) : outcome,
+      );
     },
     record: async (database, id, vectors) => {
       try {
@@ -64,6 +73,21 @@ async function readerOfDirectory(options: TargetOptions): Promise<JsonReader> {
           : await databases.reader.query(database, checkQueryRequest(request), { form: 'both' });
       return Buffer.from(body).toString('utf8');
     },
+    pages: async (database, searches) => {
+      const checked = searches.map((search) => {
+        try {
+          return checkSearchRequest(search);
+        } catch (error) {
+          return refusalOf(error);
+        }
+      });
+      return await besideErrors(checked, async (valid: SearchRequest[]) => {
+        const { pages } = await databases.reader.searches(database, valid, { form: 'both' });
+        return pages.map((page) =>
+          page instanceof CosiftError ? page : parseOrdered(Buffer.from(page).toString('utf8')),
+        );
+      });
+    },
     record: async (database, id, vectors) => {
       const body = await databases.reader.record(database, id, { form: 'both', vectors }, {});
       return Buffer.from(body).toString('utf8');
@@ -73,6 +97,7 @@ async function readerOfDirectory(options: TargetOptions): Promise<JsonReader> {
 }
 
 async function readerOfServer(url: string, options: TargetOptions): Promise<JsonReader> {
+  const { errorOfProblem } = await import('../../client/read-response.js');
   const { SHAPES } = await import('../../client/response-shapes.js');
   const { Transport } = await import('../../client/transport.js');
   const transport = new Transport(connection(url, options));
@@ -81,6 +106,16 @@ async function readerOfServer(url: string, options: TargetOptions): Promise<Json
     databases: await openServer(url, options),
     page: (database, { kind, request }) =>
       transport.text('POST', `${path(database)}/${kind}`, SHAPES[kind], request),
+    pages: async (database, searches) => {
+      const target = `${path(database)}/searches`;
+      const text = await transport.text('POST', target, SHAPES.searches, { searches });
+      return (parseOrdered(text).get('pages') as OrderedObject[]).map((outcome, at) => {
+        const problem = outcome.get('problem') as OrderedObject | undefined;
+        if (problem === undefined) return outcome.get('page') as OrderedObject;
+        const error = errorOfProblem(JSON.parse(writeOrdered(problem)));
+        return withoutPlace(error, `/searches/${at}`);
+      });
+    },
     record: (database, id, vectors) => {
       const query = vectors ? '?vectors=true' : '';
       return transport.text(

@@ -5,7 +5,7 @@ import { DATABASE_ID } from '../../schema/index.js';
 import type { Caller } from '../keys/caller.js';
 import type { KeyStore } from '../keys/key-store.js';
 import { presentedKey } from '../keys/presented-key.js';
-import type { Operation } from '../operation.js';
+import { type Operation, requestsIn } from '../operation.js';
 import { type Rate, TokenBuckets } from './token-bucket.js';
 
 declare module 'fastify' {
@@ -29,11 +29,20 @@ export function guardAccess(
     if (operation === undefined || operation.open) return;
     const caller = await authenticate(keys, request, operation.answersWithoutStore);
     request.caller = caller;
-    if (limit !== undefined) takeRate(limit.buckets, limit.rate, caller, reply);
+    if (limit !== undefined) takeRate(limit.buckets, limit.rate, caller, reply, 1);
     checkActions(operation, caller);
     const { ready, reasons } = readiness();
     if (!ready) throw new CosiftError('not_ready', reasons.join('; '));
   });
+
+  if (limit !== undefined) {
+    app.addHook('preHandler', (request, reply, done) => {
+      // The first was taken before the body was read.
+      const others = requestsIn(request) - 1;
+      if (others > 0) takeRate(limit.buckets, limit.rate, callerOf(request), reply, others);
+      done();
+    });
+  }
 
   // The key may have been revoked or have expired while the body arrived or waited to be parsed.
   app.addHook('preHandler', (request, _reply, done) => {
@@ -126,8 +135,14 @@ function valid(caller: Caller | undefined): Caller {
   return caller;
 }
 
-function takeRate(buckets: TokenBuckets, rate: Rate, caller: Caller, reply: FastifyReply): void {
-  const result = buckets.take(caller.path, performance.now());
+function takeRate(
+  buckets: TokenBuckets,
+  rate: Rate,
+  caller: Caller,
+  reply: FastifyReply,
+  requests: number,
+): void {
+  const result = buckets.take(caller.path, performance.now(), requests);
   reply.header('ratelimit-policy', `"default";q=${result.quota};w=${rate.windowSeconds}`);
   reply.header('ratelimit', `"default";r=${result.remaining};t=${result.resetSeconds}`);
   if (!result.allowed) {

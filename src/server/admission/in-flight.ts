@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
 import { onClose } from '../http/on-close.js';
-import type { Operation } from '../operation.js';
+import { type Operation, requestsIn } from '../operation.js';
 import { payerOf } from './access.js';
 import { CapacityLimiter } from './capacity-limiter.js';
 import { RequestResources } from './request-resources.js';
@@ -100,7 +100,7 @@ export class InFlight {
       const path = payerOf(request);
       // A body that does not arrive must not hold a place. Its bytes are limited.
       limiter?.check(path, 1);
-      const resources = new RequestResources(limiter && (() => limiter.take(path)));
+      const resources = new RequestResources(limiter && (() => limiter.take(path, requestsIn(request))));
       request.resources = resources;
       onClose(request, reply, () => resources.abandon());
       return done();

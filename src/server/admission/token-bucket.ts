@@ -39,18 +39,23 @@ export class TokenBuckets {
     this.#rate = rate;
   }
 
-  /** Takes one token for the last key of `path`. `now` is in milliseconds of a monotonic clock. */
-  take(path: string, now: number): RateLimitResult {
+  /**
+   * Takes `wanted` tokens for the last key of `path`. A bucket that is full may get into debt, because it never has more.
+   * `now` is in milliseconds of a monotonic clock.
+   */
+  take(path: string, now: number, wanted = 1): RateLimitResult {
     const buckets = keysOf(path).map((key) => this.#bucketOf(key, now));
-    const allowed = buckets.every(({ tokens }) => tokens >= 1);
-    if (allowed) for (const bucket of buckets) bucket.tokens -= 1;
+    // The first token of a batch was taken before.
+    const needed = ({ quota }: Bucket) => Math.min(wanted, Math.max(1, quota - 1));
+    const allowed = buckets.every((bucket) => bucket.tokens >= needed(bucket));
+    if (allowed) for (const bucket of buckets) bucket.tokens -= wanted;
     let scarcest = buckets[0]!;
     let [resetMs, retryMs] = [0, 0];
     for (const bucket of buckets) {
       const perMs = this.#refillOf(bucket);
       if (bucket.tokens < scarcest.tokens) scarcest = bucket;
       resetMs = Math.max(resetMs, (bucket.quota - bucket.tokens) / perMs);
-      retryMs = Math.max(retryMs, (1 - bucket.tokens) / perMs);
+      retryMs = Math.max(retryMs, (needed(bucket) - bucket.tokens) / perMs);
     }
     return {
       allowed,

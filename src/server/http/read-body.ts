@@ -3,9 +3,10 @@ import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { FairLimiter } from '../../async/fair-limiter.js';
 import { CosiftError } from '../../errors.js';
-import type { Limits } from '../../schema/index.js';
+import { type Limits, searchesBytes } from '../../schema/index.js';
 import { BodyBuffer, collectBody, takeBody, tooLarge } from './body-buffer.js';
 import { closeUnread, drain, UNKNOWN_CALLER } from './drain.js';
+import { parseSearches } from './parse-searches.js';
 import { refusalOf, refuseSmallChunks } from './small-chunks.js';
 import { parseStrictJson } from './strict-json.js';
 
@@ -53,7 +54,7 @@ export function readBodies(
     checkCoding(request);
     const { operation } = request;
     const engineMaxBytes = engineBytes[operation?.body ?? ''];
-    const maxBytes = engineMaxBytes ?? limits.body_bytes;
+    const maxBytes = engineMaxBytes ?? (operation?.isBatch ? searchesBytes(limits) : limits.body_bytes);
     const declared = Number(request.headers['content-length'] ?? 0);
     if (declared > maxBytes) throw tooLarge(maxBytes);
     if (operation?.body === undefined && declared > 0) throw takesNoBody();
@@ -69,11 +70,12 @@ export function readBodies(
     if (operation?.body === undefined && body.length > 0) throw takesNoBody();
     if (body.length === 0 && (operation?.body === undefined || operation.bodyOptional)) return undefined;
     if (engineMaxBytes !== undefined) return body;
-    if (body.length < LARGE_BYTES) return parseStrictJson(body, limits);
+    const parse = operation?.isBatch ? parseSearches : parseStrictJson;
+    if (body.length < LARGE_BYTES) return parse(body, limits);
     request.hasWaitedForBody = true;
     return parsing.run(callerOf(request), async () => {
       await setImmediate();
-      return parseStrictJson(body, limits);
+      return parse(body, limits);
     });
   };
   // An operation without a body takes an empty one of any type.

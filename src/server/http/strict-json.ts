@@ -35,9 +35,11 @@ function checkValues(body: Buffer, max: number): void {
     if (byte === QUOTE) isString = !isString;
     else if (isString) at += byte === BACKSLASH ? 1 : 0;
     else if (byte === COMMA || byte === OPENING_BRACKET || byte === OPENING_BRACE) values += 1;
-    if (values > max) {
-      const detail = `the body has more than ${max} values; send several requests with fewer each`;
-      throw new CosiftError('too_large', detail, { fields: { max } });
-    }
+    if (values > max) throw tooManyValues(max);
   }
+}
+
+export function tooManyValues(max: number): CosiftError {
+  const detail = `the body has more than ${max} values; send several requests with fewer each`;
+  return new CosiftError('too_large', detail, { fields: { max } });
 }

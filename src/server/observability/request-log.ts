@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { requestsIn } from '../operation.js';
 import type { Metrics } from './metrics.js';
 
 /** A W3C `traceparent` header: version, trace id, parent id, flags. */
@@ -24,6 +25,7 @@ export function logResponse(request: FastifyRequest, reply: FastifyReply, metric
       path: request.url.split('?', 1)[0],
       operation: operationId,
       status: reply.statusCode,
+      searches: request.operation?.isBatch ? requestsIn(request) : undefined,
       ms: Math.round(ms * 100) / 100,
       key_id: request.caller?.keyId,
       client: clientOf(request),

@@ -33,7 +33,8 @@ export interface Representation {
   form: RecordForm;
   /** The media type of the response. */
   type: string;
-  check(body: unknown): void;
+  /** Checks the body, or a part of it by the schema of this name. */
+  check(value: unknown, schema?: ComponentName): void;
 }
 
 /** An operation as a service has it. */

@@ -1,12 +1,21 @@
 import type { FastifyRequest } from 'fastify';
 import type { Stop } from '../../async/stoppable.js';
-import type { PageOptions, RecordForm, Scope } from '../../databases/index.js';
-import { checkMapRequest, checkQueryRequest, checkSearchRequest } from '../../schema/index.js';
+import { TurnBudget } from '../../async/turn-budget.js';
+import type { PageOptions, PageReply, RecordForm, Scope } from '../../databases/index.js';
+import { atPlace, besideErrors, CosiftError, isCode, refusalOf } from '../../errors.js';
+import {
+  checkMapRequest,
+  checkQueryRequest,
+  checkSearchRequest,
+  type Limits,
+  type SearchRequest,
+} from '../../schema/index.js';
 import { checkMayRead, databaseOf, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout } from '../admission/deadlines.js';
+import { problemBody } from '../http/problem-response.js';
 import { sendJson } from '../http/send-json.js';
 import { MODEL_ERRORS } from '../operation.js';
-import type { Declared, Resource } from './resource.js';
+import type { Declared, Representation, Resource } from './resource.js';
 
 /** The options of one call. Its signal is read only when it is needed. */
 class PageCall implements PageOptions {
@@ -61,15 +70,62 @@ function matchesOf(
           databases.reader[kind](id, checked as never, new PageCall(form, request, stop, checkRoom)),
         );
         metrics.observePage(timings);
-        const { embedMs, searchMs, totalMs } = timings;
-        reply.header(
-          'server-timing',
-          `embed;dur=${embedMs.toFixed(2)}, search;dur=${searchMs.toFixed(2)}, total;dur=${totalMs.toFixed(2)}`,
-        );
+        reply.header('server-timing', timingText(timings));
         return sendJson(reply, body, type);
       };
     },
   };
+}
+
+function timingText({ embedMs, searchMs, totalMs }: PageReply['timings']): string {
+  return `embed;dur=${embedMs.toFixed(2)}, search;dur=${searchMs.toFixed(2)}, total;dur=${totalMs.toFixed(2)}`;
+}
+
+/** A search in place of those of a batch, so that one that is not valid does not make the batch invalid. */
+const ANY_SEARCH: SearchRequest = { search: { text: '-' } };
+
+/** Checks each search of a batch as a single one. Each is replaced by its checked request or by its error. */
+async function checkedSearches(
+  request: FastifyRequest,
+  limits: Limits,
+  check: Representation['check'],
+): Promise<(SearchRequest | CosiftError)[]> {
+  const body = request.body as { searches?: unknown } | null;
+  const given = body?.searches;
+  check(Array.isArray(given) ? { ...body, searches: given.map(() => ANY_SEARCH) } : body);
+  const turns = new TurnBudget();
+  const checked: (SearchRequest | CosiftError)[] = [];
+  for (const search of given as unknown[]) {
+    try {
+      const valid = checkSearchRequest(search, limits, (value) => check(value, 'SearchRequest'));
+      if (valid.vectors) checkMayRead(request, '"vectors"');
+      checked.push(valid);
+    } catch (error) {
+      checked.push(isCode(error, 'forbidden') ? error : refusalOf(error));
+    }
+    if (turns.isUsed) await turns.next();
+  }
+  return checked;
+}
+
+/** The JSON of a `SearchOutcomes`. */
+async function outcomesJson(
+  pages: readonly (Uint8Array | CosiftError)[],
+  requestId: string,
+): Promise<Uint8Array> {
+  const turns = new TurnBudget();
+  const parts: Uint8Array[] = [];
+  let failed = 0;
+  for (const [at, page] of pages.entries()) {
+    parts.push(Buffer.from(at === 0 ? '{"pages":[' : ','));
+    if (page instanceof CosiftError) {
+      failed += 1;
+      const problem = problemBody(atPlace(page, `/searches/${at}`), requestId);
+      parts.push(Buffer.from(JSON.stringify({ status: problem.status, problem })));
+    } else parts.push(Buffer.from('{"status":200,"page":'), page, Buffer.from('}'));
+    if (turns.isUsed) await turns.next();
+  }
+  return Buffer.concat([...parts, Buffer.from(`],"failed":${failed}}`)]);
 }
 
 export const SEARCH: Resource = {
@@ -80,6 +136,38 @@ export const SEARCH: Resource = {
     body: 'SearchRequest',
     success: [{ status: 200, description: 'A page, most relevant first', schema: 'Page' }],
     errors: SEARCH_ERRORS,
+  },
+  searches: {
+    method: 'POST',
+    path: '/v1/databases/{id}/searches',
+    tag: 'Search',
+    kind: 'searches',
+    isBatch: true,
+    summary: 'Run several searches at once',
+    description:
+      'Up to 64 searches of one moment, which share the reads of the vectors. Each has a page or a problem of its own, ' +
+      'and counts as a request.',
+    actions: ['search'],
+    body: 'SearchesRequest',
+    success: [{ status: 200, description: 'A page or a problem for each search', schema: 'SearchOutcomes' }],
+    errors: SEARCH_ERRORS,
+    handler: ({ databases, limits, timeouts, metrics, inFlight }) => {
+      const checkRoom = (request: FastifyRequest) => inFlight.checkUnsent(request, limits.page_bytes);
+      return async (request, reply, { form, type, check }) => {
+        const checked = await checkedSearches(request, limits, check);
+        const id = databaseOf(request);
+        const pages = await withAbortAndTimeout(request, reply, timeouts.responseMs, (stop) =>
+          besideErrors(checked, async (valid: SearchRequest[]) => {
+            const call = new PageCall(form, request, stop, checkRoom);
+            const { pages, timings } = await databases.reader.searches(id, valid, call);
+            metrics.observePage(timings);
+            reply.header('server-timing', timingText(timings));
+            return pages;
+          }),
+        );
+        return sendJson(reply, await outcomesJson(pages, request.id), type);
+      };
+    },
   },
   query: {
     ...matchesOf('query'),

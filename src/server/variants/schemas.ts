@@ -6,6 +6,7 @@ import { mapRequestSchema, pointSchema, pointsSchema } from '../../schema/map.js
 import { pageSchema, recordSchema, timestampsSchema } from '../../schema/pages.js';
 import { newTimestampsSchema } from '../../schema/records.js';
 import { queryRequestSchema, searchRequestSchema, sortSchema } from '../../schema/search.js';
+import { searchesRequestSchema, searchOutcomeSchema, searchOutcomesSchema } from '../../schema/searches.js';
 
 const TIMES_B = ['first_seen_time', 'last_changed_time', 'last_seen_time'] as const;
 const UUID_AS_ID = { id: { ...uuid, description: 'UUID of the record.' } };
@@ -17,11 +18,13 @@ export const SERVICE_COMPONENTS = {
   FilterNodeA: nodeSchema('FilterGroupA'),
   FilterGroupA: groupSchema('FilterNodeA', ['condition', 'rules'], 'Required in variant A.'),
   SearchRequestA: searchRequestSchema('FilterGroupA'),
+  SearchesRequestA: searchesRequestSchema('SearchRequestA'),
   QueryRequestA: queryRequestSchema('FilterGroupA', 'Sort'),
   MapRequestA: mapRequestSchema('FilterGroupA'),
   FilterNodeB: nodeSchema('FilterGroupB'),
   FilterGroupB: groupSchema('FilterNodeB', ['rules'], 'Default: `AND`.'),
   SearchRequestB: searchRequestSchema('FilterGroupB'),
+  SearchesRequestB: searchesRequestSchema('SearchRequestB'),
   SortB: sortSchema(TIMES_B),
   QueryRequestB: queryRequestSchema('FilterGroupB', 'SortB'),
   MapRequestB: mapRequestSchema('FilterGroupB'),
@@ -33,6 +36,10 @@ export const SERVICE_COMPONENTS = {
   },
   PageA: pageSchema('RecordA'),
   PageB: pageSchema('RecordB'),
+  SearchOutcomeA: searchOutcomeSchema('PageA'),
+  SearchOutcomeB: searchOutcomeSchema('PageB'),
+  SearchOutcomesA: searchOutcomesSchema('SearchOutcomeA'),
+  SearchOutcomesB: searchOutcomesSchema('SearchOutcomeB'),
   PointA: pointSchema(UUID_AS_ID),
   PointB: pointSchema(INTEGER_ID),
   PointsA: pointsSchema('PointA'),

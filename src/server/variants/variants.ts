@@ -1,10 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import type { RecordForm } from '../../databases/index.js';
+import type { ComponentName } from '../../schema/index.js';
 import { JSON_TYPE } from '../http/send-json.js';
 import type { HttpApi } from '../openapi/document.js';
 import type { Success } from '../operation.js';
 import { RESOURCES } from '../resources/index.js';
-import type { Declared, Served } from '../resources/resource.js';
+import type { Declared, Representation, Served } from '../resources/resource.js';
 import { checkServiceSchema, SERVICE_COMPONENTS, type ServiceComponent } from './schemas.js';
 
 /** The media type of records with both ids and one set of names, which the client asks for. */
@@ -77,9 +78,10 @@ function negotiated(
   formOf: (request: FastifyRequest) => RecordForm,
 ): Served<ServiceComponent> {
   const body = schemaOf(operation.body, suffix) ?? operation.body;
-  const checkerOf = (name?: ServiceComponent) => (value: unknown) =>
-    checkServiceSchema(name as ServiceComponent, value);
-  const [check, checkBoth] = [checkerOf(body), checkerOf(operation.body)];
+  const checkBoth: Representation['check'] = (value, schema = operation.body as ComponentName) =>
+    checkServiceSchema(schema, value);
+  const check: Representation['check'] = (value, schema = operation.body as ComponentName) =>
+    checkServiceSchema(schemaOf(schema, suffix) ?? schema, value);
   const success = operation.success.flatMap<Success<ServiceComponent>>((shown) => {
     const schema = suffix === '' ? undefined : schemaOf(shown.schema, suffix);
     return schema === undefined

@@ -1,7 +1,8 @@
 import { totalmem } from 'node:os';
 import { endOfTurn } from '../../async/end-of-turn.js';
 import { type Stoppable, throwIfStopped } from '../../async/stoppable.js';
-import { CosiftError, isCode } from '../../errors.js';
+import { TurnBudget } from '../../async/turn-budget.js';
+import { CosiftError, isCode, refusalOf } from '../../errors.js';
 import { type Limits, parseJson, type ValueFormats } from '../../schema/index.js';
 import type { EmbeddedVectors } from '../embedded-vectors.js';
 import type {
@@ -15,15 +16,15 @@ import type {
   RecordForm,
   RecordRequest,
   RecordStore,
-  SearchVector,
   StoreBackup,
   StoreChangesRequest,
   StoreDeleteRequest,
   StoredDatabase,
   StoreExportRequest,
   StorePage,
+  StorePages,
   StoreQueryRequest,
-  StoreSearchRequest,
+  StoreSearch,
   StoreSettings,
 } from '../record-store.js';
 import type { DatabaseProgress, StoreEvents, StoreStats } from '../store-state.js';
@@ -199,18 +200,34 @@ export class LocalStore implements RecordStore {
     }
   }
 
-  async search(
+  async searches(
     id: string,
-    request: StoreSearchRequest,
-    vector: SearchVector,
+    searches: readonly StoreSearch[],
     stoppable: Stoppable = {},
-  ): Promise<StorePage> {
-    const text = JSON.stringify(request);
+  ): Promise<StorePages> {
+    const turns = new TurnBudget();
+    const requests: string[] = [];
+    for (const { request } of searches) {
+      requests.push(JSON.stringify(request));
+      if (turns.isUsed) await turns.next();
+    }
+    const vectors = searches.map(({ vector }) => vector);
     // The native call carries out a search of a small database.
     await endOfTurn();
     throwIfStopped(stoppable);
-    const search = (stop: StopFlag) => this.#native.search(id, text, vector, stop);
-    return pageOf(unwrap(await withStopFlagIfPending(stoppable, search)));
+    const call = (stop: StopFlag) => this.#native.searches(id, requests, vectors, stop);
+    const { pages } = unwrap(await withStopFlagIfPending(stoppable, call));
+    let searchMs = 0;
+    const outcomes = pages.map((outcome) => {
+      try {
+        const page = pageOf(unwrap(outcome));
+        searchMs = Math.max(searchMs, page.searchMs);
+        return page.body;
+      } catch (error) {
+        return refusalOf(error);
+      }
+    });
+    return { pages: outcomes, searchMs };
   }
 
   async query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {

@@ -16,15 +16,15 @@ import type {
   RecordForm,
   RecordRequest,
   RecordStore,
-  SearchVector,
   StoreBackup,
   StoreChangesRequest,
   StoreDeleteRequest,
   StoredDatabase,
   StoreExportRequest,
   StorePage,
+  StorePages,
   StoreQueryRequest,
-  StoreSearchRequest,
+  StoreSearch,
   StoreSettings,
 } from '../record-store.js';
 import type { DatabaseProgress, ProgressOptions, StoreEvents, StoreStats } from '../store-state.js';
@@ -101,7 +101,7 @@ export class PostgresStore implements RecordStore, MigrationSupport {
     this.#writer = new Writer(servers, this.#catalog, hold, keepChangesMs);
     const reader = new RecordReader(servers, this.#catalog, replica);
     this.#reader = reader;
-    this.#searcher = new Searcher(reader, this.#catalog, limits.page_bytes);
+    this.#searcher = new Searcher(reader, this.#catalog);
     this.#lister = new Lister(reader, this.#catalog, limits.page_bytes);
     this.#feed = new FeedReader(this.#catalog, keepChangesMs);
     this.#exporter = new Exporter(servers, this.#catalog);
@@ -210,19 +210,18 @@ export class PostgresStore implements RecordStore, MigrationSupport {
     return await this.#measured(() => this.#writer.delete(id, request, signal));
   }
 
-  async search(
+  async searches(
     id: string,
-    request: StoreSearchRequest,
-    vector: SearchVector,
+    searches: readonly StoreSearch[],
     stoppable: Stoppable = {},
-  ): Promise<StorePage> {
+  ): Promise<StorePages> {
     stoppable.signal?.throwIfAborted();
-    this.#searches.running += 1;
+    this.#searches.running += searches.length;
     try {
-      return await this.#searcher.search(id, request, vector, stoppable);
+      return await this.#searcher.searches(id, searches, stoppable);
     } finally {
-      this.#searches.running -= 1;
-      this.#searches.answered += 1;
+      this.#searches.running -= searches.length;
+      this.#searches.answered += searches.length;
     }
   }
 

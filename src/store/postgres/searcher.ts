@@ -1,7 +1,8 @@
 import type { Stoppable } from '../../async/stoppable.js';
+import { type CosiftError, refusalOf } from '../../errors.js';
 import type { NativeSearch } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
-import type { SearchVector, StorePage, StoreSearchRequest } from '../record-store.js';
+import type { StorePages, StoreSearch, StoreSearchRequest } from '../record-store.js';
 import { CandidateScores } from './candidate-scores.js';
 import { type Catalog, type ReadEntry, settingsOf } from './catalog.js';
 import { countVisible } from './counts.js';
@@ -45,35 +46,34 @@ interface SearchPlan {
 export class Searcher {
   readonly #reader: RecordReader;
   readonly #catalog: Catalog;
-  readonly #maxBytes: number;
   readonly #marginOf: (dimensions: number) => number;
 
-  /**
-   * `maxBytes` are those of the records of a page. `margin` is the largest error of a score in single precision, by the
-   * number of dimensions.
-   */
-  constructor(reader: RecordReader, catalog: Catalog, maxBytes: number, margin = marginOf) {
+  /** `margin` is the largest error of a score in single precision, by the number of dimensions. */
+  constructor(reader: RecordReader, catalog: Catalog, margin = marginOf) {
     this.#reader = reader;
     this.#catalog = catalog;
-    this.#maxBytes = maxBytes;
     this.#marginOf = margin;
   }
 
-  async search(
+  async searches(
     id: string,
-    request: StoreSearchRequest,
-    vector: SearchVector,
+    searches: readonly StoreSearch[],
     { signal }: Stoppable = {},
-  ): Promise<StorePage> {
+  ): Promise<StorePages> {
     const start = performance.now();
     const work = async (sql: Sql, entry: ReadEntry) => {
       const rules = this.#catalog.rulesOf(entry);
-      const search = unwrap(rules.search(JSON.stringify(request), new Float64Array(vector)));
       const margin = this.#marginOf(settingsOf(entry).dimensions);
-      return await new Search(sql, entry, request, search, { margin, maxBytes: this.#maxBytes }).page();
+      const pageOf = async ({ request, vector }: StoreSearch) => {
+        const search = unwrap(rules.search(JSON.stringify(request), new Float64Array(vector)));
+        return await new Search(sql, entry, request, search, margin).page();
+      };
+      const pages: (Uint8Array | CosiftError)[] = [];
+      for (const search of searches) pages.push(await pageOf(search).catch(refusalOf));
+      return pages;
     };
-    const body = await this.#reader.read(id, work, signal);
-    return { body, searchMs: performance.now() - start };
+    const pages = await this.#reader.read(id, work, signal);
+    return { pages, searchMs: performance.now() - start };
   }
 }
 
@@ -84,13 +84,7 @@ class Search {
   readonly #rows: MatchRows;
   readonly #scan: MatchScan;
 
-  constructor(
-    sql: Sql,
-    entry: ReadEntry,
-    request: StoreSearchRequest,
-    search: NativeSearch,
-    { margin, maxBytes }: { margin: number; maxBytes: number },
-  ) {
+  constructor(sql: Sql, entry: ReadEntry, request: StoreSearchRequest, search: NativeSearch, margin: number) {
     const tables = tablesOf(entry);
     const table = tables.records;
     this.#request = request;
@@ -107,7 +101,7 @@ class Search {
     this.#context = { sql, table, restriction, order, sources, search, scores, margin };
     const vectors = map ? 'first' : showsVectors || passages || (lexical && explain) ? 'all' : 'none';
     this.#rows = new MatchRows(sql, table, {
-      maxBytes,
+      maxBytes: request.page_bytes,
       following: 0,
       vectors,
       showsVectors,

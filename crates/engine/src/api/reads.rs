@@ -5,15 +5,16 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::api::changes::Changes;
+use crate::api::database::Database;
 use crate::api::engine::Engine;
 use crate::api::workers::FirstPart;
 use crate::error::{Done, Error};
 use crate::export::ExportReader;
 use crate::filter::RequestReader;
 use crate::record::{RecordRow, TimeRange};
-use crate::reply::Reply;
+use crate::reply::{Reply, replies_of};
 use crate::runtime::{StopCheck, StopFlag};
-use crate::search::{ExampleQuery, Examples, Page, Query, RecordWriter, Search};
+use crate::search::{ExampleQuery, Examples, NewSearch, Page, Pages, Query, RecordWriter, Search};
 use crate::snapshot::{Selection, VectorWriter};
 use crate::write::RecordRef;
 
@@ -74,29 +75,80 @@ impl Engine {
         });
     }
 
-    /// Runs a semantic search; see [`Search::parse`] for the request. `vector` is the vector of the query text.
-    pub fn search<T: Copy + Into<f64>>(
-        &self,
+    /// Runs one search; see [`Engine::searches`].
+    pub fn search(
+        self: &Arc<Self>,
         id: &str,
         request: &str,
-        vector: &[T],
+        vector: &[impl Copy + Into<f64>],
         stop: StopFlag,
         done: Done<Page>,
     ) {
-        let checked = self.database(id).and_then(|database| {
-            let search = Search::parse(request, &self.limits)?;
-            let vector = search.check(&database.settings, database.is_lexical(), vector)?;
-            // Only what is searched is kept: the last handle of a database must not end with a search of the caller.
-            Ok((Arc::clone(&database.searchable), search, vector))
-        });
-        match checked {
-            Ok((searchable, search, vector)) => {
-                let reply = Reply::new(done);
-                self.searches
-                    .submit(searchable, search, vector, stop, reply);
-            }
-            Err(error) => done(Err(error)),
+        let vector = vector.iter().map(|&value| value.into()).collect();
+        let only = |mut pages: Pages| pages.pop().unwrap_or(Err(Error::Closed));
+        let done: Done<Pages> = Box::new(move |pages| done(pages.and_then(only)));
+        self.searches(id, vec![(request.to_owned(), vector)], stop, done);
+    }
+
+    /// Runs semantic searches on one snapshot; see [`Search::parse`] for a request. Each has the vector of its query text. A
+    /// search that fails leaves the others.
+    pub fn searches(
+        self: &Arc<Self>,
+        id: &str,
+        searches: Vec<(String, Vec<f64>)>,
+        stop: StopFlag,
+        done: Done<Pages>,
+    ) {
+        let database = match self.database(id) {
+            Ok(database) => database,
+            Err(error) => return done(Err(error)),
+        };
+        if searches.len() == 1 {
+            return self.start_searches(database, &searches, &stop, done);
         }
+        // The caller does not wait until many requests are parsed.
+        let engine = Arc::clone(self);
+        let reply = Reply::new(done);
+        let refused = reply.clone();
+        let started: Done<()> = Box::new(move |started| {
+            if let Err(error) = started {
+                refused.send(Err(error));
+            }
+        });
+        self.threads.queries.run(started, move || {
+            let done = Box::new(move |pages| reply.send(pages));
+            engine.start_searches(database, &searches, &stop, done);
+            Ok(())
+        });
+    }
+
+    fn start_searches(
+        &self,
+        database: Arc<Database>,
+        searches: &[(String, Vec<f64>)],
+        stop: &StopFlag,
+        done: Done<Pages>,
+    ) {
+        let replies = replies_of(searches.len(), done);
+        let mut checked = Vec::with_capacity(searches.len());
+        for ((request, vector), reply) in searches.iter().zip(replies) {
+            let search = Search::parse(request, &self.limits).and_then(|search| {
+                let vector = search.check(&database.settings, database.is_lexical(), vector)?;
+                Ok((search, vector))
+            });
+            match search {
+                Ok((request, vector)) => checked.push(NewSearch {
+                    request,
+                    vector,
+                    reply,
+                }),
+                Err(error) => reply.send(Err(error)),
+            }
+        }
+        // Only what is searched is kept: the last handle of a database must not end with a search of the caller.
+        let searchable = Arc::clone(&database.searchable);
+        drop(database);
+        self.searches.submit(&searchable, checked, stop);
     }
 
     /// Lists the records that pass a filter; see [`Query::parse`] for the request.

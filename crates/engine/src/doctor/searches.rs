@@ -12,7 +12,7 @@ use crate::limits::Limits;
 use crate::record::{OwnedValue, SCORE_STEPS};
 use crate::reply::outcome_of;
 use crate::runtime::{Metrics, StopFlag};
-use crate::search::{Page, Search, SearchScheduler, Searchable};
+use crate::search::{NewSearch, Page, Search, SearchScheduler, Searchable};
 use crate::settings::Settings;
 use crate::snapshot::{IdentityIndex, Published, PublishedCell, Snapshot, VectorMemory};
 use crate::store::{Findings, Inspection, StoreError};
@@ -119,8 +119,13 @@ fn search(
     };
     let request = Search::parse(&request.to_string(), &limits)?;
     outcome_of(|reply| {
-        let (searchable, vector) = (Arc::clone(searchable), question.vector.clone());
-        scheduler.submit(searchable, request, vector, Arc::clone(stop), reply);
+        let vector = question.vector.clone();
+        let search = NewSearch {
+            request,
+            vector,
+            reply,
+        };
+        scheduler.submit(searchable, vec![search], stop);
     })
 }
 

@@ -44,11 +44,18 @@ pub(crate) struct Common {
 }
 
 /// Members of a request that do not decide which records it finds.
-const UNCOUNTED: [&str; 5] = ["cursor", "cursor_suffix", "limit", "columns", "vectors"];
+const UNCOUNTED: [&str; 6] = [
+    "cursor",
+    "cursor_suffix",
+    "limit",
+    "page_bytes",
+    "columns",
+    "vectors",
+];
 
 impl Common {
-    /// Reads `variant`, `limit`, `filter`, `forced_filter`, `time_range`, `total`, `facets`, `explain`, `map`, `columns`,
-    /// `vectors` and `cursor_suffix`.
+    /// Reads `variant`, `limit`, `page_bytes`, `filter`, `forced_filter`, `time_range`, `total`, `facets`, `explain`, `map`,
+    /// `columns`, `vectors` and `cursor_suffix`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for each member that is invalid.
@@ -57,7 +64,8 @@ impl Common {
         Ok(Self {
             variant,
             limit: request.limit()?,
-            page_bytes: limits.page_bytes,
+            page_bytes: (request.integer("page_bytes")?)
+                .map_or(limits.page_bytes, |bytes| bytes as usize),
             filter: request.filter(variant)?,
             filter_key: request.filter_key(),
             time_range: request.time_range()?,

@@ -20,6 +20,9 @@ pub struct Page {
     pub total_micros: u64,
 }
 
+/// The outcomes of searches, in their order.
+pub type Pages = Vec<Result<Page, Error>>;
+
 impl Page {
     /// The response to a request that arrived at `arrived`.
     pub(crate) fn new(body: Vec<u8>, arrived: Instant) -> Self {

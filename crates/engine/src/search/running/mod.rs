@@ -11,4 +11,4 @@ mod work;
 
 pub(crate) use scope::Scope;
 pub(crate) use search::{MAX_COUNTED, RunningSearch};
-pub(crate) use waiting::WaitingSearch;
+pub(crate) use waiting::{Found, WaitingSearch};

@@ -29,7 +29,7 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// Binds the filters of a search to the snapshot that was found small, or to the newest.
+    /// Binds the filters of a search to the snapshot that was found at its arrival, or to the newest.
     pub(crate) fn of(waiting: &mut WaitingSearch) -> Self {
         let WaitingSearch {
             database,
@@ -39,12 +39,11 @@ impl Scope {
             found,
             ..
         } = waiting;
-        let found = found.take();
         let Found {
             snapshot,
             cursor_row,
             excluded,
-        } = found.unwrap_or_else(|| Found::new(&database.published.read(), request));
+        } = (found.clone()).unwrap_or_else(|| Found::new(&database.published.read(), request));
         let mut selection = Selection::bind(
             &snapshot,
             request.common.filter.as_ref(),

@@ -22,12 +22,14 @@ pub(crate) struct WaitingSearch {
     /// The cached masks of the filter, once they were looked up. A search may be bound a second time, on the threads
     /// for expensive searches: it still counts as one use of its filter.
     pub(crate) masks: Option<Option<Arc<Masks>>>,
-    /// What a small search is bound to. A larger database may have been published since it was found small.
+    /// What the search is bound to, if that was decided at its arrival: a larger database may have been published since it
+    /// was found small, and searches that arrive together have one snapshot.
     pub(crate) found: Option<Found>,
     pub(crate) reply: Reply<Page>,
 }
 
 /// What is read from the published state of a database.
+#[derive(Clone)]
 pub(crate) struct Found {
     pub(crate) snapshot: Arc<Snapshot>,
     /// The row of the record that the cursor names.

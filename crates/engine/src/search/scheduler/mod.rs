@@ -5,4 +5,4 @@ mod threads;
 mod worker;
 
 pub use queue::SearchStats;
-pub(crate) use threads::SearchScheduler;
+pub(crate) use threads::{NewSearch, SearchScheduler};

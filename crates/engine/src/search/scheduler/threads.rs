@@ -10,7 +10,7 @@ use crate::runtime::{Metrics, StopFlag, ThreadGroup};
 use crate::search::block_scan::Scratch;
 use crate::search::page::Page;
 use crate::search::request::Search;
-use crate::search::running::WaitingSearch;
+use crate::search::running::{Found, WaitingSearch};
 use crate::search::scheduler::queue::SearchStats;
 use crate::search::scheduler::worker::{Group, Slower};
 use crate::search::searchable::Searchable;
@@ -18,6 +18,14 @@ use crate::snapshot::{EXPENSIVE_NS, VectorMemory};
 
 /// Nanoseconds that the filter of a small search may take.
 const SMALL_NS: f64 = 20e3;
+
+/// A search that was checked.
+pub(crate) struct NewSearch {
+    pub(crate) request: Search,
+    /// The query's unit vector, Q30 components.
+    pub(crate) vector: Vec<i32>,
+    pub(crate) reply: Reply<Page>,
+}
 
 /// The scan threads.
 ///
@@ -61,35 +69,42 @@ impl SearchScheduler {
         })
     }
 
-    /// Carries out a small search, and queues another. `reply` is called once: by this call when the search is small or
-    /// refused, otherwise on a scan thread.
+    /// Carries out a small search, and queues others. Several searches are bound to one snapshot. Each reply is called once:
+    /// by this call when its search is small or refused, otherwise on a scan thread.
     pub(crate) fn submit(
         &self,
-        database: Arc<Searchable>,
-        request: Search,
-        vector: Vec<i32>,
-        stop: StopFlag,
-        reply: Reply<Page>,
+        database: &Arc<Searchable>,
+        searches: Vec<NewSearch>,
+        stop: &StopFlag,
     ) {
-        let mut search = WaitingSearch {
-            database,
-            request,
-            vector,
-            stop,
-            arrived: Instant::now(),
+        let arrived = Instant::now();
+        let waiting = |search: NewSearch| WaitingSearch {
+            database: Arc::clone(database),
+            request: search.request,
+            vector: search.vector,
+            stop: Arc::clone(stop),
+            arrived,
             masks: None,
             found: None,
-            reply,
+            reply: search.reply,
         };
+        let mut searches: Vec<WaitingSearch> = searches.into_iter().map(waiting).collect();
         // A caller must not wait for the small searches of other callers.
-        if let Some(mut scratch) = self.scratch.try_lock()
+        if let [search] = &mut searches[..]
+            && let Some(mut scratch) = self.scratch.try_lock()
             && search.is_small()
         {
-            self.small.submit(search);
+            self.small.submit(searches);
             self.small.run_queued(&mut scratch);
-        } else {
-            self.group.submit(search);
+            return;
         }
+        if searches.len() > 1 {
+            let published = database.published.read();
+            for search in &mut searches {
+                search.found = Some(Found::new(&published, &search.request));
+            }
+        }
+        self.group.submit(searches);
     }
 
     pub(crate) fn stats(&self) -> SearchStats {
@@ -164,13 +179,12 @@ mod tests {
                 // The test may have failed already.
                 let _ = replied.send(thread::current().id());
             });
-            searches.submit(
-                Arc::clone(&database),
-                request(),
-                vec![1 << 30],
-                StopFlag::default(),
-                Reply::new(done),
-            );
+            let search = NewSearch {
+                request: request(),
+                vector: vec![1 << 30],
+                reply: Reply::new(done),
+            };
+            searches.submit(&database, vec![search], &StopFlag::default());
         };
         submit();
         assert_eq!(reply.recv(), Ok(thread::current().id()));
@@ -200,8 +214,8 @@ mod tests {
             .update(|published| *published = Published::empty());
         let scope = Scope::of(&mut search);
         assert!(Arc::ptr_eq(&scope.snapshot, &small));
-        // It was handed over.
+        // Also when it was handed over.
         let scope = Scope::of(&mut search);
-        assert!(Arc::ptr_eq(&scope.snapshot, &database.published.snapshot()));
+        assert!(Arc::ptr_eq(&scope.snapshot, &small));
     }
 }

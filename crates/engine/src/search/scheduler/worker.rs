@@ -51,14 +51,18 @@ impl Group {
         }
     }
 
-    /// Queues a search, or answers it with the reason for the refusal.
-    pub(crate) fn submit(&self, search: WaitingSearch) {
-        let pushed = self.queue.lock().push(search);
-        match pushed {
-            Ok(()) => {
-                self.work.notify_one();
+    /// Queues searches, or answers each that is refused with the reason.
+    pub(crate) fn submit(&self, searches: Vec<WaitingSearch>) {
+        let mut refused = Vec::new();
+        {
+            let mut queue = self.queue.lock();
+            for search in searches {
+                refused.extend(queue.push(search).err());
             }
-            Err((search, error)) => search.reply.send(Err(error)),
+        }
+        self.work.notify_one();
+        for (search, error) in refused {
+            search.reply.send(Err(error));
         }
     }
 
@@ -152,7 +156,7 @@ impl Group {
         let mut scope = Scope::of(&mut search);
         match &self.slower {
             Some(slower) if scope.takes_longer(slower.max_ns, &search.request) => {
-                slower.group.submit(search);
+                slower.group.submit(vec![search]);
                 return None;
             }
             Some(_) => {}
