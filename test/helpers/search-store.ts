@@ -12,7 +12,7 @@ import type {
 export async function searchStore(
   store: Pick<RecordStore, 'searches'>,
   id: string,
-  request: Omit<StoreSearchRequest, 'page_bytes'>,
+  request: Omit<StoreSearchRequest, 'page_bytes'> & { page_bytes?: number },
   vector: SearchVector,
   stoppable: Stoppable = {},
 ): Promise<StorePage> {

@@ -24,7 +24,7 @@ const OPEN = `
   const engine = openEngine(directory, { threads: 2, vectorMegabytes: 64, limits });
   const request = JSON.stringify({ form: 'integer', threshold: 0, limit: 100, embedded_by: null });
   const load = async () => engine.load();
-  const search = async () => engine.search('db', request, new Float64Array([1, 0]), new StopFlag());
+  const search = async () => engine.searches('db', [request], [new Float64Array([1, 0])], new StopFlag());
 `;
 const SEARCH_IN_WORKER = `
   const { parentPort, workerData: { binding, directory, limits } } = require('node:worker_threads');
@@ -38,7 +38,7 @@ const SEARCH_IN_WORKER = `
 const SEARCH_AND_GO = `
   const { binding, directory, limits } = JSON.parse(process.argv[1]);
   ${OPEN}
-  load().then(search).then(({ body }) => console.log(JSON.parse(body).results.length));
+  load().then(search).then(({ pages: [{ body }] }) => console.log(JSON.parse(body).results.length));
 `;
 
 let directory: string;

@@ -56,7 +56,14 @@ const search = (request: Partial<StoreSearchRequest>) => (store: RecordStore, cu
   searchStore(
     store,
     'db',
-    { ...page, threshold: 0, embedded_by: null, ...request, ...(cursor && { cursor }) },
+    {
+      ...page,
+      threshold: 0,
+      embedded_by: null,
+      page_bytes: limits.page_bytes,
+      ...request,
+      ...(cursor && { cursor }),
+    },
     Float64Array.of(1, 0),
   );
 
