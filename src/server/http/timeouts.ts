@@ -10,6 +10,8 @@ export interface Timeouts {
   writeMs: number;
   /** For a client to read more of a response. */
   sendMs: number;
+  /** Maximum pause between the events of a stream of events. */
+  heartbeatMs: number;
   /** Once the server stops: for the rest of a request to arrive. */
   stopMs: number;
 }
@@ -20,5 +22,6 @@ export const TIMEOUTS: Timeouts = {
   responseMs: 30_000,
   writeMs: 600_000,
   sendMs: 30_000,
+  heartbeatMs: 15_000,
   stopMs: 5_000,
 };

@@ -1,9 +1,15 @@
+import type { FastifyRequest } from 'fastify';
 import { LinkedAbort } from '../../async/linked-abort.js';
-import { DEFAULTS, epoch } from '../../schema/index.js';
+import type { ChangesRequest } from '../../databases/index.js';
+import { CosiftError } from '../../errors.js';
+import { type Changes, DEFAULTS, epoch, type Limits, parseJson } from '../../schema/index.js';
 import { checkKeyAgain, databaseOf, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout, withTimeout } from '../admission/deadlines.js';
+import { acceptsEvents, EVENT_STREAM, eventOf } from '../http/event-stream.js';
 import { matching, type Values, wholeNumber } from '../http/query-parameters.js';
 import { sendJson } from '../http/send-json.js';
+import { sendStream } from '../http/streamed-response.js';
+import { addVary } from '../http/vary.js';
 import type { Resource } from './resource.js';
 
 const MAX_CHANGES = 1000;
@@ -31,6 +37,8 @@ const CHANGES_QUERY = {
   ),
 };
 
+type ChangesQuery = Values<typeof CHANGES_QUERY>;
+
 export const CHANGES: Resource = {
   changes: {
     method: 'GET',
@@ -39,18 +47,40 @@ export const CHANGES: Resource = {
     summary: 'Read the change feed of a database',
     description:
       'Changes are in the order of commits. `position` and `epoch` of one response are `after` and `epoch` of the next ' +
-      'request. A key with a filter sees the records that pass it, and `deleted` for a record that no longer passes.',
+      'request. A key with a filter sees the records that pass it, and `deleted` for a record that no longer passes. With ' +
+      '`accept: text/event-stream` the response is a stream of server-sent events that goes on until the client closes it: ' +
+      'one event for each change, with the change as `data`, and at least every 15 seconds an event without data. The `id` ' +
+      'of an event is its epoch, a colon and its position; the request header `last-event-id` takes it in place of `after` ' +
+      'and `epoch`. `limit` and `wait` have no meaning then.',
     actions: ['records.read'],
     query: CHANGES_QUERY,
-    success: [{ status: 200, description: 'Changes after the position', schema: 'Changes' }],
+    success: [
+      { status: 200, description: 'Changes after the position', schema: 'Changes' },
+      { status: 200, description: 'A change an event', type: EVENT_STREAM },
+    ],
     errors: ['feed_restarted', 'changes_removed'],
     kind: 'waits',
     handler:
-      ({ databases, keys, timeouts, inFlight }) =>
+      ({ databases, keys, limits, timeouts, inFlight }) =>
       async (request, reply) => {
-        const { wait: waitSeconds, ...feed } = request.query as Values<typeof CHANGES_QUERY>;
+        const { wait: waitSeconds, ...feed } = request.query as ChangesQuery;
         const id = databaseOf(request);
         const scope = scopeOf(request);
+        addVary(reply, 'accept');
+        if (acceptsEvents(request)) {
+          const from = startOf(request, limits);
+          // So that proxies pass on each event at once.
+          reply.header('x-accel-buffering', 'no');
+          return sendStream(request, reply, inFlight.closing, {
+            type: EVENT_STREAM,
+            open: (signal) => {
+              const read = (request: ChangesRequest) => databases.feed.read(id, request, { scope, signal });
+              return changeEvents(read, from, timeouts.heartbeatMs, signal);
+            },
+            firstMs: timeouts.responseMs,
+            check: () => checkKeyAgain(keys, request),
+          });
+        }
         const waitForChanges = (waitMs: number) =>
           withAbortAndTimeout(request, reply, waitMs + timeouts.responseMs, async ({ signal }) => {
             using stop = new LinkedAbort(signal, inFlight.closing);
@@ -73,3 +103,51 @@ export const CHANGES: Resource = {
       },
   },
 };
+
+type Start = Pick<ChangesRequest, 'after' | 'epoch'>;
+
+/** Where a stream of events begins. */
+function startOf(request: FastifyRequest, limits: Limits): Start {
+  const { after, epoch, limit, wait } = request.query as ChangesQuery;
+  if (limit !== CHANGES_QUERY.limit.absent || wait !== CHANGES_QUERY.wait.absent) {
+    throw new CosiftError(
+      'invalid_request',
+      `a response of type ${EVENT_STREAM} has no "limit" and no "wait"`,
+    );
+  }
+  const header = request.headers['last-event-id'];
+  if (header === undefined) return { after, epoch };
+  const [ofHeader = '', position = '', ...rest] = String(header).split(':');
+  const start = {
+    after: CHANGES_QUERY.after.parse(position, limits),
+    epoch: CHANGES_QUERY.epoch.parse(ofHeader, limits),
+  };
+  if (start.after === undefined || start.epoch === undefined || rest.length > 0) {
+    throw new CosiftError(
+      'invalid_request',
+      'the header "last-event-id" must be the id of an event of this feed',
+    );
+  }
+  return { after: start.after, epoch: start.epoch };
+}
+
+/** The events of the changes, until the signal is aborted. An event without data follows `heartbeatMs` without changes. */
+async function* changeEvents(
+  read: (request: ChangesRequest) => Promise<Uint8Array>,
+  from: Start,
+  heartbeatMs: number,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  let { after, epoch } = from;
+  // The first event comes at once: it tells the client that the stream is open.
+  for (let waitMs = 0; !signal.aborted; waitMs = heartbeatMs) {
+    const body = await read({ after, epoch, limit: DEFAULTS.changes_limit, waitMs }).catch((error) => {
+      if (!signal.aborted) throw error;
+    });
+    if (body === undefined) return;
+    const feed = parseJson<Changes>(body);
+    ({ position: after, epoch } = feed);
+    const events = feed.changes.map((change) => eventOf(`${epoch}:${change.position}`, change));
+    yield Buffer.from([...events, eventOf(`${epoch}:${after}`)].join(''));
+  }
+}
