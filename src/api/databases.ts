@@ -41,6 +41,24 @@ export interface Databases extends AsyncDisposable {
   databases(options?: CallOptions): Promise<DatabaseDescription[]>;
 
   /**
+   * Returns the unit vectors of up to 64 texts, in their order: those that searches for the texts, or records with them,
+   * get. A search by such a vector has the same scores as one by its text. `model` is the built-in one by default. `kind`
+   * says whether the texts are searches or texts of records, because some models embed both in different ways.
+   *
+   * @throws {CosiftError} `invalid_request` with a pointer such as `/texts/3` for a text that is blank, too long for the
+   * model, or of which the model knows no word; and for a model that there is not.
+   *
+   * @example
+   * ```ts
+   * const [vector] = await cosift.embed(['a tall tower']);
+   * ```
+   */
+  embed(
+    texts: readonly string[],
+    options?: CallOptions & { model?: string | undefined; kind?: 'query' | 'record' | undefined },
+  ): Promise<Float32Array[]>;
+
+  /**
    * Yields an archive of all databases, the issued keys and the webhooks, as they are at one moment, for
    * `cosift restore`. Writes go on meanwhile. An archive that was read to the end is complete; after an error it is not.
    * Only one backup at a time is made.

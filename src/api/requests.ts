@@ -4,6 +4,7 @@ import { checkMembers, checkOptions, optionOf, SEARCH_QUERY } from '../schema/op
 import { isPlain, nameOf } from '../schema/plain.js';
 import type {
   DeleteRequest,
+  EmbeddingsRequest,
   Filter,
   FilterGroup,
   MapRequest,
@@ -124,6 +125,19 @@ export function patchCall(changes: unknown, signal: AbortSignal | undefined): Ca
     throw refused('invalid_record', '/data', 'changes', `is ${nameOf(changes)}, must be a plain object`);
   }
   return callOf({ data: changes }, { whole: 'the changes', signal }, () => 'invalid_record');
+}
+
+export function embedCall(
+  texts: readonly string[],
+  options: CallOptions & Pick<EmbeddingsRequest, 'model' | 'kind'> = {},
+): Call<EmbeddingsRequest> {
+  checkOptions('embed', options);
+  const { model, kind, signal } = options;
+  if (!Array.isArray(texts)) {
+    throw refused('invalid_request', '/texts', 'texts', `is ${nameOf(texts)}, must be an array of texts`);
+  }
+  const request = { input: texts, model, kind, encoding_format: 'base64' } as const;
+  return callOf(request, { whole: 'the texts', members: [['/input', '/texts']], signal });
 }
 
 /** A call with a request that is sent as it is. `whole` is the name of the argument. */

@@ -4,7 +4,7 @@ import { backupOptions, callOptions, closing } from '../api/call-options.js';
 import type { BackupOptions, CallOptions, Databases } from '../api/index.js';
 import { itemsOf } from '../api/items-of.js';
 import { refuseMore } from '../api/refuse-more.js';
-import { requestCall, settingsCall } from '../api/requests.js';
+import { embedCall, requestCall, settingsCall } from '../api/requests.js';
 import { checkOptions } from '../schema/options.js';
 import type {
   Columns,
@@ -72,6 +72,17 @@ export class Client implements Databases {
       .databases;
   }
 
+  async embed(
+    texts: readonly string[],
+    options?: Parameters<Databases['embed']>[1],
+  ): Promise<Float32Array[]> {
+    type List = { data: { embedding: string }[] };
+    const { data } = await embedCall(texts, options).run(({ request }, options) =>
+      this.#transport.json<List>('POST', '/embeddings', SHAPES.embeddings, request, options),
+    );
+    return data.map(({ embedding }) => floatsOf(embedding));
+  }
+
   doctor(options?: CallOptions): AsyncGenerator<DoctorCheck, void, undefined> {
     return itemsOf(() => this.#doctor(callOptions(options)));
   }
@@ -126,4 +137,11 @@ export class Client implements Databases {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+/** The values of a vector in base64, the lowest byte first. */
+function floatsOf(base64: string): Float32Array {
+  const { buffer } = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  const bytes = new DataView(buffer);
+  return Float32Array.from({ length: buffer.byteLength / 4 }, (_, at) => bytes.getFloat32(4 * at, true));
 }

@@ -59,6 +59,7 @@ export const SHAPES = {
     has_more: 'boolean',
     epoch: 'string',
   },
+  embeddings: { data: [{ embedding: 'string' }] },
   check: { check: 'string', status: 'string', detail: 'string' },
   reembedding: { state: 'string', done: 'number', records: 'number' },
   key: { key_id: 'string', key: 'string' },

@@ -1,7 +1,7 @@
 import type { TextSource } from '../api/text-line.js';
 import type { Stoppable } from '../async/stoppable.js';
 import { anyUnitVector, type Embedder } from '../embedding/index.js';
-import { CosiftError, isCode, type Problem } from '../errors.js';
+import { CosiftError, type Problem } from '../errors.js';
 import type { Limits, TextSearch, VectorSearch } from '../schema/index.js';
 import type { EmbeddedVectors } from '../store/embedded-vectors.js';
 import type { DatabaseInfo, SearchVector } from '../store/record-store.js';
@@ -9,7 +9,7 @@ import type { DatabaseInfoCache } from './database-info-cache.js';
 import type { Models } from './models.js';
 
 /** Matches a text that says something: it has more than white space and characters without a shape. */
-const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Co}\p{Cs}]/u;
+export const VISIBLE = /[^\s\p{Cc}\p{Cf}\p{Co}\p{Cs}]/u;
 
 /** Embeds texts with the model of a database; returns no vectors for a database without a model. */
 export type EmbedTexts = (source: TextSource, signal?: AbortSignal) => Promise<EmbeddedVectors>;
@@ -155,11 +155,7 @@ export class DatabaseEmbedder {
         'give it in the setting "models", or embed the database again with one that it has';
       throw new CosiftError('model_mismatch', detail);
     }
-    const embedder = await this.#models.embedder(model).catch((cause: unknown) => {
-      // The request is valid, and the cause names directories, which callers of a service must not see.
-      const detail = `model "${model}" of database "${id}" cannot be loaded; \`cosift model verify ${model}\` says why`;
-      throw isCode(cause, 'invalid_request') ? new CosiftError('not_ready', detail, { cause }) : cause;
-    });
+    const embedder = await this.#models.ready(model, ` of database "${id}"`);
     if (embedder.fingerprint !== fingerprint) {
       const detail =
         `database "${id}" was embedded with a different version of model "${model}" than this service has; ` +

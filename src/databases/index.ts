@@ -33,3 +33,4 @@ export { beginDatabases, openDatabases, openPostgres, type StoreServer } from '.
 export type { PageOptions, PageReply } from './record-reader.js';
 export type { Scope } from './scope.js';
 export { DatabaseService, type Readiness } from './service.js';
+export type { ModelVectors } from './text-embedder.js';

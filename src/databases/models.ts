@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { isEndpoint, parseEndpoint } from '../config/index.js';
 import { createEmbedder, type Embedder, type EmbedderStats, type ModelSource } from '../embedding/index.js';
-import { CosiftError, type Problem } from '../errors.js';
+import { CosiftError, isCode, type Problem } from '../errors.js';
 import { didYouMean, shown } from '../schema/index.js';
 
 /** Where the models other than the built-in one come from, by model name. */
@@ -109,6 +109,20 @@ export class Models {
     const loading = this.#loading.get(model) ?? this.#load(model);
     this.#loading.set(model, loading);
     return loading;
+  }
+
+  /**
+   * Like {@link embedder}, for a request that is valid: no detail names a directory, which callers of a service must not
+   * see. `of` is what has the model, such as ` of database "db"`.
+   *
+   * @throws {CosiftError} `not_ready` when the model cannot be loaded.
+   */
+  async ready(model: string, of = ''): Promise<Embedder> {
+    if (!this.has(model)) throw this.#unknown(model);
+    return this.embedder(model).catch((cause: unknown) => {
+      const detail = `model "${model}"${of} cannot be loaded; \`cosift model verify ${model}\` says why`;
+      throw isCode(cause, 'invalid_request') ? new CosiftError('not_ready', detail, { cause }) : cause;
+    });
   }
 
   loaded(model: string): Embedder | undefined {

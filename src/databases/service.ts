@@ -16,6 +16,7 @@ import { Monitor } from './monitor.js';
 import { RecordReader } from './record-reader.js';
 import { RecordWriter } from './record-writer.js';
 import { Reembeddings } from './reembeddings.js';
+import { TextEmbedder } from './text-embedder.js';
 import { WriteBarriers } from './write-barrier.js';
 
 /** Milliseconds between two looks at databases that were not open at the start. */
@@ -42,6 +43,7 @@ export class DatabaseService {
   readonly catalog: DatabaseCatalog;
   readonly reader: RecordReader;
   readonly writer: RecordWriter;
+  readonly texts: TextEmbedder;
   readonly feed: ChangeFeed;
   readonly exports: Exports;
   readonly reembeddings: Reembeddings;
@@ -74,6 +76,7 @@ export class DatabaseService {
     this.feed = new ChangeFeed(dependencies);
     this.reader = new RecordReader(dependencies);
     this.writer = new RecordWriter(dependencies, this.feed);
+    this.texts = new TextEmbedder(dependencies);
     this.exports = new Exports(dependencies);
     this.reembeddings = new Reembeddings(dependencies);
     this.catalog = new DatabaseCatalog(dependencies, this.reembeddings, this.feed);

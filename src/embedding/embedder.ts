@@ -1,4 +1,4 @@
-import type { SplitRequest } from './job.js';
+import type { SplitRequest, TextKind } from './job.js';
 import type { TextVectors } from './join-passages.js';
 import type { ModelSource } from './model-source.js';
 
@@ -43,6 +43,14 @@ export interface PassageOptions extends EmbedOptions {
   allOrNothing?: boolean | undefined;
 }
 
+/** The vectors of texts, one for each. */
+export interface EmbeddedTexts {
+  /** The values of all vectors, one vector after the other. */
+  vectors: Float32Array;
+  /** The tokens of all texts; 0 for a model that does not tell: an endpoint or a function. */
+  tokens: number;
+}
+
 /**
  * Turns texts into unit vectors. The vector of a text is the same to the bit, whatever else is embedded concurrently,
  * unless an endpoint or a function makes other vectors.
@@ -79,6 +87,14 @@ export interface Embedder {
    * @throws {CosiftError} `model_unavailable` when an endpoint or a function fails, and so does `embedQuery`.
    */
   embedPassages(texts: readonly string[], options?: PassageOptions): Promise<TextVectors>;
+  /**
+   * The vectors of search texts or of record texts in the order of `texts`, each with one vector: those that
+   * {@link embedQuery} or {@link embedPassages} makes.
+   *
+   * @throws {CosiftError} `invalid_request` with a pointer below `/input` for a text with more tokens than the model takes,
+   * or of which it knows nothing.
+   */
+  embedTexts(kind: TextKind, texts: readonly string[], options?: EmbedOptions): Promise<EmbeddedTexts>;
   stats(): EmbedderStats;
   /** Finishes the texts that are being embedded, rejects the waiting ones, and frees the model. */
   close(): Promise<void>;

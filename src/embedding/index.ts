@@ -1,6 +1,6 @@
 export { builtInModel } from './built-in-model.js';
 export { createEmbedder } from './create-embedder.js';
-export type { Embedder, EmbedderOptions, EmbedderStats, EmbedOptions } from './embedder.js';
+export type { EmbeddedTexts, Embedder, EmbedderOptions, EmbedderStats, EmbedOptions } from './embedder.js';
 export { fingerprintOf, readModelDirectory } from './model-directory.js';
 export type { ModelCall, ModelFunction, ModelSource } from './model-source.js';
 export { placeholderVectors } from './placeholder-vectors.js';

@@ -26,10 +26,17 @@ export interface Embedded {
   vectors: Float32Array;
   /** The texts that are longer than the window of the model, in order. They were split and not embedded. */
   splits: readonly Split[];
-  /** The number of tokens of a query that has more than the model takes, and that maximum. It was not embedded. */
+  /** The tokens of the texts that were embedded, where the model is in this process. */
+  tokens?: number;
+  /** The first query that was refused. Neither it nor a later one was embedded. */
+  refused?: RefusedQuery;
+}
+
+/** A query that has more tokens than the model takes, or of which the model knows nothing. */
+export interface RefusedQuery {
+  text: number;
+  /** The number of its tokens, and the maximum. */
   tooLong?: { tokens: number; max: number };
-  /** Whether the model knows nothing of a query. It was not embedded. */
-  isUnknown?: boolean;
 }
 
 /** Texts of one call that are queued or being embedded. */
@@ -49,6 +56,8 @@ export class Job {
   next = 0;
 
   readonly #splits: Split[] = [];
+  #tokens = 0;
+  #refused: RefusedQuery | undefined;
 
   constructor(
     kind: TextKind,
@@ -80,14 +89,18 @@ export class Job {
   }
 
   /** Stores the vectors of consecutive texts from index `start`. Resolves `embedded` after the last text. */
-  finish(start: number, { vectors, splits, ...refusals }: Embedded): void {
+  finish(start: number, { vectors, splits, tokens = 0, refused }: Embedded): void {
+    this.#tokens += tokens;
+    const text = start + (refused?.text ?? 0);
+    // Slices may finish in any order.
+    if (refused !== undefined && text <= (this.#refused?.text ?? text)) this.#refused = { ...refused, text };
     this.#out.set(vectors, start * this.#dimensions);
     this.#splits.push(...splits.map((split) => ({ ...split, text: start + split.text })));
     this.#unfinished -= vectors.length / this.#dimensions;
     if (this.#unfinished === 0) {
-      // Slices may finish in any order.
       this.#splits.sort((a, b) => a.text - b.text);
-      this.#resolve({ vectors: this.#out, splits: this.#splits, ...refusals });
+      const made = { vectors: this.#out, splits: this.#splits, tokens: this.#tokens };
+      this.#resolve({ ...made, ...(this.#refused && { refused: this.#refused }) });
     }
   }
 

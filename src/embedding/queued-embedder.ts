@@ -1,7 +1,14 @@
 import { SingleFlight } from '../async/single-flight.js';
 import { CosiftError } from '../errors.js';
-import type { Embedder, EmbedderStats, PassageOptions, QueryOptions } from './embedder.js';
-import type { Embedded, SplitRequest } from './job.js';
+import type {
+  EmbeddedTexts,
+  Embedder,
+  EmbedderStats,
+  EmbedOptions,
+  PassageOptions,
+  QueryOptions,
+} from './embedder.js';
+import type { RefusedQuery, SplitRequest, TextKind } from './job.js';
 import { joinPassages, type Split, type TextVectors } from './join-passages.js';
 import type { EmbedCall, EmbeddingScheduler } from './scheduler.js';
 import { mayHaveMore } from './split-text.js';
@@ -43,7 +50,7 @@ export class QueuedEmbedder implements Embedder {
     const run = (stop: AbortSignal) => this.#runQuery(text, caller, stop);
     const vector = await this.#inferences.run(text, run, signal);
     if (vector !== undefined) return new Float64Array(vector);
-    if (!acceptsUnknown) throw unknownQuery(this.model);
+    if (!acceptsUnknown) throw refusal(this.model, { text: 0 }, '/search/text');
     return anyUnitVector(this.dimensions);
   }
 
@@ -78,6 +85,27 @@ export class QueuedEmbedder implements Embedder {
     return joinPassages(vectors, splits, ofPassages.vectors, this.dimensions);
   }
 
+  async embedTexts(
+    kind: TextKind,
+    texts: readonly string[],
+    { signal, caller = '' }: EmbedOptions = {},
+  ): Promise<EmbeddedTexts> {
+    const call = { origin: { caller, call: {} }, waitForRoom: false, signal };
+    const { vectors, splits, tokens = 0, refused } = await this.#scheduler.embed(kind, texts, call);
+    if (refused !== undefined) throw refusal(this.model, refused, `/input/${refused.text}`);
+    const [split] = splits;
+    if (split !== undefined) {
+      const detail = `the text is longer than the window of model "${this.model}": it has ${split.count} passages`;
+      throw refusedText('value_too_long', `/input/${split.text}`, detail);
+    }
+    const { dimensions } = this;
+    const isUnknown = (at: number) =>
+      vectors.subarray(at * dimensions, (at + 1) * dimensions).every((value) => value === 0);
+    const unknown = [...texts.keys()].find(isUnknown);
+    if (unknown !== undefined) throw refusal(this.model, { text: unknown }, `/input/${unknown}`);
+    return { vectors, tokens };
+  }
+
   stats(): EmbedderStats {
     return { ...this.#scheduler.stats, cacheHits: this.#cacheHits, cacheMisses: this.#cacheMisses };
   }
@@ -105,34 +133,38 @@ export class QueuedEmbedder implements Embedder {
     stop: AbortSignal,
   ): Promise<Float32Array | undefined> {
     const origin = { caller: caller ?? '', call: {} };
-    const {
-      vectors: vector,
-      tooLong,
-      isUnknown,
-    } = await this.#scheduler.embed('query', [text], {
+    const { vectors: vector, refused } = await this.#scheduler.embed('query', [text], {
       origin,
       waitForRoom: false,
       signal: stop,
     });
-    if (tooLong !== undefined) throw queryTooLong(this.model, tooLong);
-    if (isUnknown) return undefined;
+    if (refused?.tooLong !== undefined) throw refusal(this.model, refused, '/search/text');
+    if (refused !== undefined) return undefined;
     this.#cache.set(text, vector);
     return vector;
   }
 }
 
-function unknownQuery(model: string): CosiftError {
-  const detail =
-    `model "${model}" knows no word of the text, so it has no meaning to search for: ` +
-    'use other words, or a model that knows them';
-  const problems = [{ pointer: '/search/text', code: 'invalid_value', detail }] as const;
-  return new CosiftError('invalid_request', detail, { problems });
+/** The error of a text that cannot be embedded, at its place in the request. */
+function refusal(model: string, { tooLong }: RefusedQuery, pointer: string): CosiftError {
+  if (tooLong === undefined) {
+    const detail =
+      `model "${model}" knows no word of the text, so it has no meaning to search for: ` +
+      'use other words, or a model that knows them';
+    return refusedText('invalid_value', pointer, detail);
+  }
+  const { tokens, max } = tooLong;
+  const detail = `the text has ${tokens} tokens, but model "${model}" takes at most ${max}`;
+  return refusedText('value_too_long', pointer, detail, tooLong);
 }
 
-function queryTooLong(model: string, { tokens, max }: NonNullable<Embedded['tooLong']>): CosiftError {
-  const detail = `the text has ${tokens} tokens, but model "${model}" takes at most ${max}`;
-  const problems = [{ pointer: '/search/text', code: 'value_too_long', detail }] as const;
-  return new CosiftError('invalid_request', detail, { problems, fields: { tokens, max } });
+function refusedText(
+  code: 'invalid_value' | 'value_too_long',
+  pointer: string,
+  detail: string,
+  fields: Readonly<Record<string, unknown>> = {},
+): CosiftError {
+  return new CosiftError('invalid_request', detail, { problems: [{ pointer, code, detail }], fields });
 }
 
 /** A vector for a search whose scores do not depend on it: the store takes unit vectors only. */

@@ -100,12 +100,14 @@ export default async function run(task: Task): Promise<Embedded | undefined> {
   const { dimensions, prompts } = directory;
   const vectors = new Float32Array(task.texts.length * dimensions);
   const splits: Split[] = [];
+  let tokens = 0;
   for (const [index, text] of task.texts.entries()) {
     const prompted = prompts[task.kind] + text;
     const lines = task.lines?.[index] ?? [{ column: '', start: 0, end: text.length }];
     const ids = tokenizer.encode(prompted);
     if (ids === undefined && task.kind === 'query') {
-      return { vectors, splits, tooLong: { tokens: tokenizer.count(prompted), max: directory.maxTokens } };
+      const tooLong = { tokens: tokenizer.count(prompted), max: directory.maxTokens };
+      return { vectors, splits, refused: { text: index, tooLong } };
     }
     if (ids === undefined) {
       const { maxPassages = Number.POSITIVE_INFINITY } = task;
@@ -115,15 +117,16 @@ export default async function run(task: Task): Promise<Embedded | undefined> {
     if (task.onlySplits) continue;
     // The names of columns say nothing of the record.
     if (!lines.some(({ start, end }) => tokenizer.knows(text.slice(start, end)))) {
-      if (task.kind === 'query') return { vectors, splits, isUnknown: true };
+      if (task.kind === 'query') return { vectors, splits, refused: { text: index } };
       continue;
     }
+    tokens += ids.length;
     // One text per run: in a batch, the quantisation of activations depends on all texts, and so would each vector.
     const inputs = feeds(session.inputNames, ids);
     const output = await calls.run(() => session.run(inputs));
     vectors.set(vectorOf(output, session.outputNames[0]!, layers), index * dimensions);
   }
-  return { vectors, splits };
+  return { vectors, splits, tokens };
 }
 
 /** The unit vector of a text. */

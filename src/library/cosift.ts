@@ -6,7 +6,7 @@ import { Database } from '../api/database.js';
 import type { BackupOptions, CallOptions, Databases } from '../api/index.js';
 import { itemsOf } from '../api/items-of.js';
 import { refuseMore } from '../api/refuse-more.js';
-import { settingsCall } from '../api/requests.js';
+import { embedCall, settingsCall } from '../api/requests.js';
 import { unlessAborted, untilAborted } from '../async/until-aborted.js';
 import { checkModelSources, type DatabaseService, openDatabases } from '../databases/index.js';
 import type { ModelSource } from '../databases/public-types.js';
@@ -14,6 +14,7 @@ import {
   type Columns,
   checkDatabaseSettings,
   checkDirectory,
+  checkEmbeddingsRequest,
   checkOptions,
   checkStore,
   type Data,
@@ -122,6 +123,17 @@ export class Cosift implements Databases {
   async databases(options?: CallOptions): Promise<DatabaseDescription[]> {
     const { signal } = callOptions(options);
     return unlessAborted(this.#databases.catalog.list(), signal);
+  }
+
+  async embed(
+    texts: readonly string[],
+    options?: Parameters<Databases['embed']>[1],
+  ): Promise<Float32Array[]> {
+    return await embedCall(texts, options).run(async (request, { signal }) => {
+      const checked = checkEmbeddingsRequest(withinLimit(request));
+      const { vectors, dimensions } = await this.#databases.texts.embed(checked, { signal });
+      return texts.map((_, at) => vectors.slice(at * dimensions, (at + 1) * dimensions));
+    });
   }
 
   backup(options?: BackupOptions): AsyncGenerator<Uint8Array, void, undefined> {

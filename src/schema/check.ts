@@ -10,6 +10,7 @@ import type { FilterGroup } from './types/filter.js';
 import type {
   DatabaseSettings,
   DeleteRequest,
+  EmbeddingsRequest,
   KeyRequest,
   MapRequest,
   QueryRequest,
@@ -133,17 +134,25 @@ function checkWithText<Request extends { search?: Search | undefined }>(
   checkWithFilter(value, limits, check);
   const request = value as Request;
   if (request.search !== undefined) {
-    checkText(request.search, limits);
+    checkTextSize(request.search.text, '/search/text', limits);
     checkExamples(request.search);
   }
   return request;
 }
 
-function checkText({ text }: Search, limits: Limits): void {
+export function checkEmbeddingsRequest(value: unknown, limits: Limits = LIMITS): EmbeddingsRequest {
+  checkSchema('EmbeddingsRequest', value);
+  const request = value as EmbeddingsRequest;
+  const texts = typeof request.input === 'string' ? [request.input] : request.input;
+  for (const [at, text] of texts.entries()) checkTextSize(text, `/input/${at}`, limits);
+  return request;
+}
+
+function checkTextSize(text: string | undefined, pointer: string, limits: Limits): void {
   const textBytes = text === undefined ? 0 : Buffer.byteLength(text);
   if (textBytes > limits.search_text_bytes) {
     const detail = `has ${textBytes} bytes, at most ${limits.search_text_bytes} are taken`;
-    throw refused('invalid_request', { pointer: '/search/text', code: 'value_too_long', detail });
+    throw refused('invalid_request', { pointer, code: 'value_too_long', detail });
   }
 }
 

@@ -1,6 +1,7 @@
 import * as changes from './changes.js';
 import * as databases from './databases.js';
 import { doctorCheck } from './doctor.js';
+import { embeddings, embeddingsRequest } from './embeddings.js';
 import * as facets from './facets.js';
 import * as filter from './filter.js';
 import { health } from './health.js';
@@ -69,6 +70,8 @@ export const COMPONENTS = {
   DatabaseSettings: databases.databaseSettings,
   DatabaseDescription: databases.databaseDescription,
   DatabaseList: databases.databaseList,
+  EmbeddingsRequest: embeddingsRequest,
+  Embeddings: embeddings,
   DoctorCheck: doctorCheck,
   ReembeddingRequest: reembedding.reembeddingRequest,
   Reembedding: reembedding.reembedding,

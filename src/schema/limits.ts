@@ -61,6 +61,9 @@ export const LIMIT_MEANINGS: Readonly<Record<keyof Limits, string>> = {
 export const MAX_COLUMNS = 100;
 export const MAX_MAP_COLUMNS = 16;
 
+/** Maximum number of texts that a request embeds. */
+export const MAX_EMBEDDED_TEXTS = 64;
+
 /** Maximum number of examples of a search. */
 export const MAX_EXAMPLES = 100;
 

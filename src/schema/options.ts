@@ -62,6 +62,7 @@ export const OPTIONS = {
   delete: { ...selection, ids: partOfRequest },
   backup: { database: databaseId, signal, onProgress: callback },
   model: { model: name },
+  embed: { model: name, kind: name, signal },
   reembed: { signal, onProgress: callback, cancelOnAbort: flag },
   changes: { after: position, limit: integer(1, 1000), waitMs, epoch },
   follow: { after: position, waitMs, epoch },

@@ -102,6 +102,41 @@ describe.each(['library', 'client'])('%s', (side) => {
     });
   });
 
+  test('texts are embedded as searches and records are', async () => {
+    const databases = sides.get(side) as Databases;
+    const texts = ['a tall tower', 'café ❄'];
+    const [vector, other] = await databases.embed(texts, { model: 'all-MiniLM-L6-v2' });
+    expect(other).toHaveLength(384);
+    const byText = await database().search('a tall tower', { threshold: 0 });
+    expect(await database().search({ vector: vector! }, { threshold: 0 })).toEqual(byText);
+    const { vector: stored } = (await database().get(4, { vectors: true })) as { vector?: number[] };
+    const [record] = await databases.embed(['text: A tower of unknown height'], { kind: 'record' });
+    // A vector is stored in steps of 2^-30.
+    for (const [at, value] of record!.entries())
+      expect(Math.abs(value - stored![at]!)).toBeLessThan(2 ** -30);
+    const refused: [readonly string[], object, string, RegExp][] = [
+      [['a', ' \n'], {}, '/texts/1', /^the text is blank/],
+      [['a', ''], {}, '/texts/1', /^texts\.1: must not be empty/],
+      [[], {}, '/texts', /^texts: must/],
+      [Array(65).fill('a'), {}, '/texts', /^texts: has 65 items, at most 64 are allowed/],
+      [['a', 'x'.repeat(9_000)], {}, '/texts/1', /^texts\.1: has 9000 bytes/],
+      [['a', 'ok '.repeat(600)], {}, '/texts/1', /^the text has \d+ tokens, but model/],
+      [['a', 'ok '.repeat(600)], { kind: 'record' }, '/texts/1', /^the text is longer than the window/],
+      [['a', '\u{10a00}'], { kind: 'record' }, '/texts/1', /knows no word of the text/],
+      [['a'], { model: 'none' }, '/model', /^there is no model "none"/],
+      [['a'], { kind: 'other' }, '/kind', /^kind: must be one of "query", "record"/],
+      ['a' as never, {}, '/texts', /^texts: is a string, must be an array of texts/],
+    ];
+    for (const [given, options, pointer, detail] of refused) {
+      const error = await databases.embed(given, options).catch((error) => error);
+      expect(error, String(detail)).toMatchObject({
+        code: 'invalid_request',
+        detail: expect.stringMatching(detail),
+        problems: [{ pointer }],
+      });
+    }
+  });
+
   test('all matches come page after page, with both ids', async () => {
     const ids: number[] = [];
     for await (const { id } of database().searchAll('tower', { limit: 1, threshold: 0 })) ids.push(id);

@@ -60,6 +60,7 @@ test('every option that a call checks is in the chapter of the call or of its op
     record: 'Database.get',
     batchSearch: 'Database.searchMany',
     call: 'CallOptions',
+    embed: 'Databases.embed',
     model: 'Database.reembed',
     changes: 'ChangesRequest',
     client: 'ClientOptions',

@@ -443,6 +443,27 @@ export interface DatabaseSettings<T = Data> {
   formats?: ValueFormats | undefined;
 }
 
+/** Texts to embed. */
+export interface EmbeddingsRequest {
+  /** A text, or up to 64 texts, each of at most 8000 bytes of UTF-8. */
+  input: string | readonly string[];
+  /**
+   * A model of the service: the built-in one, or one of the setting `models`. Default: the built-in
+   * one. At most 256 characters.
+   */
+  model?: string | undefined;
+  /**
+   * How vectors are written: as numbers, or as base64 of their values in single precision, the lowest
+   * byte first. Default: `float`.
+   */
+  encoding_format?: 'float' | 'base64' | undefined;
+  /**
+   * Whether the texts are searches or texts of records: some models embed both in different ways.
+   * Default: `query`.
+   */
+  kind?: 'query' | 'record' | undefined;
+}
+
 /** The model with which to embed all records again. */
 export interface ReembeddingRequest {
   /** A model of the service: the built-in one, or one of the setting `models`. At most 256 characters. */

@@ -3,6 +3,7 @@ import { CHANGES } from './changes.js';
 import { DATABASES } from './databases.js';
 import { DOCTOR } from './doctor.js';
 import { DOCUMENTS } from './documents.js';
+import { EMBEDDINGS } from './embeddings.js';
 import { EXPORT } from './export.js';
 import { HEALTH } from './health.js';
 import { KEYS } from './keys.js';
@@ -17,6 +18,7 @@ import { WEBHOOKS } from './webhooks.js';
 /** Every operation, in the order of the OpenAPI document. */
 export const RESOURCES: Resource = {
   ...SEARCH,
+  ...EMBEDDINGS,
   ...RECORDS,
   ...CHANGES,
   ...EXPORT,

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Service } from './service.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+});
+afterAll(() => service.stop());
+
+const MODEL = 'all-MiniLM-L6-v2';
+/** The model knows no token of it. */
+const UNKNOWN = '\u{10a00}';
+const embed = (body: object, key = service.adminKey) =>
+  service.call('POST', '/v1/embeddings', { model: MODEL, ...body }, { 'x-api-key': key });
+
+test('as numbers, or as base64 of the same numbers', async () => {
+  const input = ['a tall tower', 'deep water'];
+  const { status, body } = await embed({ input });
+  expect(status).toBe(200);
+  expect(body).toMatchObject({
+    object: 'list',
+    data: input.map((_, index) => ({ object: 'embedding', index })),
+    model: MODEL,
+    // [CLS] a tall tower [SEP], [CLS] deep water [SEP]
+    usage: { prompt_tokens: 9, total_tokens: 9 },
+  });
+  const vectors = body.data.map(({ embedding }: { embedding: number[] }) => Float32Array.from(embedding));
+  expect(vectors[0]).toHaveLength(384);
+  const base64 = await embed({ input, encoding_format: 'base64' });
+  const read = base64.body.data.map(({ embedding }: { embedding: string }) => {
+    const bytes = Buffer.from(embedding, 'base64');
+    return Float32Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(4 * at));
+  });
+  expect(read).toEqual(vectors);
+  const one = await embed({ input: 'deep water' });
+  expect(one.body.data).toEqual([{ ...body.data[1], index: 0 }]);
+});
+
+test('a text that is refused is named among those of several slices', async () => {
+  const input = Array.from({ length: 64 }, (_, at) => `text ${at}`);
+  expect((await embed({ input })).body.data).toHaveLength(64);
+  for (const at of [3, 40, 63]) {
+    const { status, body } = await embed({ input: input.with(at, UNKNOWN).with(63, UNKNOWN) });
+    expect([status, body.code, body.errors[0].pointer]).toEqual([400, 'invalid_request', `/input/${at}`]);
+  }
+});
+
+test.each<[object, string]>([
+  [{}, ''],
+  [{ input: [1, 2] }, '/input/0'],
+  [{ input: [] }, '/input'],
+  [{ input: 'x', encoding_format: 'int8' }, '/encoding_format'],
+  [{ input: 'x', model: 'text-embedding-3-small' }, '/model'],
+  [{ input: 'x', user: 'me' }, '/user'],
+])('%j is refused', async (given, pointer) => {
+  const { status, body } = await embed(given);
+  expect([status, body.code, body.errors[0].pointer]).toEqual([400, 'invalid_request', pointer]);
+});
+
+test('only for keys that may search', async () => {
+  const issue = async (action: string) => {
+    const key = { name: 'k', actions: [action], databases: ['some'] };
+    return (await service.call('POST', '/v1/keys', key)).body.key as string;
+  };
+  expect((await embed({ input: 'x' }, await issue('search'))).status).toBe(200);
+  expect((await embed({ input: 'x' }, await issue('records.read'))).status).toBe(403);
+});
