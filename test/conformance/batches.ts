@@ -32,12 +32,19 @@ const INVALID = [
   { search: { vector: VECTOR, lexical: 0.5 } },
   { search: { vector: VECTOR, text: 'words', lexical: 0.5 } },
   { search: { vector: VECTOR }, pagination: { cursor: 'not a cursor' } },
+  { search: { like: { positive: [999_999] } } },
 ];
 
 async function randomRequest(random: Random, database: TestDatabase, asking: Asking): Promise<object> {
   if (random.chance(15)) return random.pick(INVALID);
   const request = {
-    search: { vector: randomVector(random), threshold: random.pick([0, 0.2, 0.4]) },
+    search: {
+      // An example may be hidden from the caller.
+      ...(asking.forcedFilter === undefined && random.chance(30)
+        ? { like: { positive: [1, 2 + random.below(20)] } }
+        : { vector: randomVector(random) }),
+      threshold: random.pick([0, 0.2, 0.4]),
+    },
     ...(random.chance(40) && { filter: randomFilter(random, 2) }),
     ...(random.chance(30) && { total: true }),
     ...(random.chance(30) && { facets: [{ column: 'size' }, { column: 'mixed' }] }),
