@@ -29,6 +29,7 @@ impl RunningSearch {
             database,
             request,
             vector,
+            is_of_batch,
             stop,
             arrived,
             masks,
@@ -70,6 +71,7 @@ impl RunningSearch {
             outcome: Outcome::new(stop, reply),
             database,
             request,
+            is_of_batch,
             scope,
             match_counts,
         };

@@ -27,6 +27,7 @@ pub(crate) const MAX_COUNTED: usize = 16_384;
 pub(crate) struct RunningSearch {
     pub(crate) database: Arc<Searchable>,
     pub(crate) request: Search,
+    pub(crate) is_of_batch: bool,
     pub(crate) scope: Scope,
     pub(crate) query: QueryVector,
     /// `None` for a search whose scores are cosines.

@@ -17,6 +17,8 @@ pub(crate) struct WaitingSearch {
     pub(crate) request: Search,
     /// The query's unit vector, Q30 components.
     pub(crate) vector: Vec<i32>,
+    /// Whether the search arrived together with others.
+    pub(crate) is_of_batch: bool,
     pub(crate) stop: StopFlag,
     pub(crate) arrived: Instant,
     /// The cached masks of the filter, once they were looked up. A search may be bound a second time, on the threads

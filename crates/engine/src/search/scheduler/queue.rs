@@ -30,19 +30,28 @@ pub struct SearchStats {
 /// The searches that have arrived and are not yet answered.
 #[derive(Default)]
 pub(crate) struct Queue {
-    /// Searches to bind to a snapshot.
-    arrived: VecDeque<WaitingSearch>,
+    /// Searches to bind to a snapshot: single ones, and those of batches.
+    arrived: [VecDeque<WaitingSearch>; 2],
     /// Searches that wait for a shared scan.
     bound: VecDeque<Arc<RunningSearch>>,
     /// Whether a search of `bound` may start a shared scan: one was added, or all parts of a scan were taken.
     may_start: bool,
-    /// Shared scans with parts left to take, at most one of each database. They take turns, part by part, so that no
-    /// search waits for the scan of another database.
-    scans: VecDeque<Arc<SharedScan>>,
+    /// Shared scans with parts left to take: of each database at most one for single searches, and one for batches.
+    scans: Vec<ScanTurns>,
     /// Searches to answer.
     scanned: VecDeque<Arc<RunningSearch>>,
     answered: u64,
     closed: bool,
+}
+
+/// A shared scan, and how much of the time of the threads it took.
+///
+/// The next part is of the scan that has the least work after it, so no search waits for the scan of another database, and a single
+/// search does not wait for those of a batch.
+struct ScanTurns {
+    scan: Arc<SharedScan>,
+    /// The parts that were taken, times the searches, plus the work that the others had when the scan began.
+    work: usize,
 }
 
 /// A step of work.
@@ -71,7 +80,7 @@ impl Queue {
             };
             return Err((Box::new(search), busy));
         }
-        self.arrived.push_back(search);
+        self.arrived[usize::from(search.is_of_batch)].push_back(search);
         Ok(())
     }
 
@@ -122,7 +131,7 @@ impl Queue {
     }
 
     fn waiting(&self) -> usize {
-        self.arrived.len() + self.bound.len()
+        self.arrived.iter().map(VecDeque::len).sum::<usize>() + self.bound.len()
     }
 
     /// The next step: an answer, then a bind, then a part of the scan whose turn it is. `None` when there is nothing to do
@@ -132,18 +141,20 @@ impl Queue {
             return Some(Step::Answer(search));
         }
         // Before any scan: otherwise a search would wait for the scans of other databases before its own can begin.
-        if let Some(search) = self.arrived.pop_front() {
+        if let Some(search) = self.arrived.iter_mut().find_map(VecDeque::pop_front) {
             return Some(Step::Bind(Box::new(search)));
         }
         if let Some(search) = self.take_stopped() {
             return Some(Step::Answer(search));
         }
         self.start_scans();
-        while let Some(scan) = self.scans.pop_front() {
+        while let Some(at) = self.next_scan() {
+            let ScanTurns { scan, work } = &mut self.scans[at];
+            let scan = Arc::clone(scan);
+            *work += scan.searches.len();
             let part = scan.take_part();
-            if scan.has_more() {
-                self.scans.push_back(Arc::clone(&scan));
-            } else {
+            if !scan.has_more() {
+                self.scans.remove(at);
                 self.may_start = true;
             }
             if let Some(part) = part {
@@ -151,6 +162,12 @@ impl Queue {
             }
         }
         None
+    }
+
+    /// The place of the scan that will have the least work after its next part.
+    fn next_scan(&self) -> Option<usize> {
+        let work_after = |at: &usize| self.scans[*at].work + self.scans[*at].scan.searches.len();
+        (0..self.scans.len()).min_by_key(work_after)
     }
 
     /// Removes a search that was stopped while it waited for a shared scan.
@@ -162,8 +179,8 @@ impl Queue {
         self.bound.remove(at)
     }
 
-    /// Starts a shared scan for each database that has bound searches and no scan: of searches of one snapshot. A search
-    /// with many words is alone in its scan, because others would wait for its words.
+    /// Starts a shared scan for each database that has bound searches and no scan of their kind: of searches of one snapshot,
+    /// all single or all of batches. A search with many words is alone in its scan, because others would wait for its words.
     fn start_scans(&mut self) {
         if !std::mem::take(&mut self.may_start) {
             return;
@@ -172,9 +189,12 @@ impl Queue {
         let mut others = VecDeque::new();
         for search in self.bound.drain(..) {
             let is_same = |other: &[Arc<RunningSearch>]| {
-                (other.first()).is_some_and(|other| Arc::ptr_eq(&other.database, &search.database))
+                (other.first()).is_some_and(|other| {
+                    Arc::ptr_eq(&other.database, &search.database)
+                        && other.is_of_batch == search.is_of_batch
+                })
             };
-            if self.scans.iter().any(|scan| is_same(&scan.searches)) {
+            if (self.scans.iter()).any(|turns| is_same(&turns.scan.searches)) {
                 others.push_back(search);
                 continue;
             }
@@ -185,14 +205,18 @@ impl Queue {
             }
         }
         self.bound = others;
-        let scans = batches.into_iter().map(SharedScan::new).map(Arc::new);
-        self.scans.extend(scans);
+        let least = self.scans.iter().map(|turns| turns.work).min();
+        let begin = |searches| ScanTurns {
+            scan: Arc::new(SharedScan::new(searches)),
+            work: least.unwrap_or(0),
+        };
+        self.scans.extend(batches.into_iter().map(begin));
     }
 
     /// Whether there is another step to take now.
     pub(crate) fn has_more(&self) -> bool {
         !self.scanned.is_empty()
-            || !self.arrived.is_empty()
+            || self.arrived.iter().any(|arrived| !arrived.is_empty())
             || !self.scans.is_empty()
             || self.may_start && !self.bound.is_empty()
     }
@@ -271,6 +295,7 @@ mod tests {
             database: Arc::clone(database),
             request: Search::parse(request, &Limits::default()).expect("a request"),
             vector: VECTOR.to_vec(),
+            is_of_batch: false,
             stop: Arc::clone(stop),
             arrived: Instant::now(),
             masks: None,
@@ -305,11 +330,35 @@ mod tests {
         let parts: Vec<_> = (0..2).map(|_| next_scan(&mut queue)).collect();
         let of_small = |part: &Vec<Arc<RunningSearch>>| Arc::ptr_eq(&part[0].database, &small);
         assert!(parts.iter().any(of_small));
-        while queue.scans.iter().any(|scan| scan.searches.len() == 1) {
+        while queue
+            .scans
+            .iter()
+            .any(|turns| turns.scan.searches.len() == 1)
+        {
             next_scan(&mut queue);
         }
         assert!(queue.has_more());
         assert_eq!(next_scan(&mut queue).len(), 2);
+    }
+
+    #[test]
+    fn a_single_search_does_not_wait_for_those_of_a_batch() {
+        let large = database(100);
+        let mut queue = Queue::default();
+        let stop = StopFlag::default();
+        for _ in 0..64 {
+            let mut search = bound(&large, &stop);
+            search.is_of_batch = true;
+            queue.push_bound(search);
+        }
+        for _ in 0..3 {
+            assert_eq!(next_scan(&mut queue).len(), 64);
+        }
+        // The next parts are those of the single searches, as many as have the work of one part of the batch.
+        queue.push_bound(bound(&large, &stop));
+        let sizes: Vec<usize> = (0..66).map(|_| next_scan(&mut queue).len()).collect();
+        assert_eq!(sizes.iter().filter(|&&size| size == 64).count(), 1);
+        assert_eq!(sizes[..63], [1; 63]);
     }
 
     #[test]

@@ -78,10 +78,12 @@ impl SearchScheduler {
         stop: &StopFlag,
     ) {
         let arrived = Instant::now();
+        let is_of_batch = searches.len() > 1;
         let waiting = |search: NewSearch| WaitingSearch {
             database: Arc::clone(database),
             request: search.request,
             vector: search.vector,
+            is_of_batch,
             stop: Arc::clone(stop),
             arrived,
             masks: None,
@@ -159,6 +161,7 @@ mod tests {
             database,
             request,
             vector: vec![1 << 30],
+            is_of_batch: false,
             stop: StopFlag::default(),
             arrived: Instant::now(),
             masks: None,
