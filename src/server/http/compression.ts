@@ -1,6 +1,8 @@
+import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { FairLimiter } from '../../async/fair-limiter.js';
 import { acceptedCodings, type Coding } from './accept-encoding.js';
 import { addVary } from './vary.js';
 
@@ -29,22 +31,32 @@ const brotliOptions = (bytes: number) => ({
   },
 });
 
-type Callback = (error: Error | null, bytes: Buffer) => void;
+/** Large responses that are compressed at once, so that a processor is left to the event loop. */
+const MAX_AT_ONCE = Math.max(1, availableParallelism() - 1);
 
 /**
  * Compresses text and JSON for clients that accept it. Streams stay as they are, because their lines must arrive one by
  * one. A response is compressed as a whole, so that it has a `content-length`, and the limits for clients that do not
- * read apply to it as to any other.
+ * read apply to it as to any other. `payerOf` returns the caller in whose turns a request waits.
  */
-export function compressResponses(app: FastifyInstance): void {
+export function compressResponses(app: FastifyInstance, payerOf: (request: FastifyRequest) => string): void {
+  const turns = new FairLimiter({
+    total: MAX_AT_ONCE,
+    perCaller: MAX_AT_ONCE,
+    // The limit of unsent bytes holds here, too.
+    waiting: Number.POSITIVE_INFINITY,
+  });
   app.addHook<unknown>('onSend', (request, reply, payload, done) => {
     if (!isCompressible(request, reply, payload)) return done(null, payload);
     addVary(reply, 'accept-encoding');
-    const coding = codingOf(request, Buffer.byteLength(payload));
+    const bytes = Buffer.byteLength(payload);
+    const coding = codingOf(request, bytes);
     if (coding === 'identity') return done(null, payload);
     reply.header('content-encoding', coding);
     reply.removeHeader('content-length');
-    compress(payload, coding, done);
+    if (bytes <= MAX_SYNC_BYTES) return done(null, compressSync(payload, coding, bytes));
+    const compressed = turns.run(payerOf(request), () => compress(payload, coding, bytes));
+    return void compressed.then((body) => done(null, body), done);
   });
 }
 
@@ -70,16 +82,14 @@ export function codingOf({ headers }: FastifyRequest, bytes: number): Coding {
   return accepted[0] ?? 'identity';
 }
 
-function compress(payload: string | Uint8Array, coding: Coding, done: Callback): void {
-  const bytes = Buffer.byteLength(payload);
-  const isSmall = bytes <= MAX_SYNC_BYTES;
-  if (coding === 'gzip') {
-    if (isSmall) done(null, gzipSync(payload, GZIP));
-    else gzip(payload, GZIP, done);
-  } else {
-    if (isSmall) done(null, brotliCompressSync(payload, brotliOptions(bytes)));
-    else brotliCompress(payload, brotliOptions(bytes), done);
-  }
+function compressSync(payload: string | Uint8Array, coding: Coding, bytes: number): Buffer {
+  return coding === 'gzip' ? gzipSync(payload, GZIP) : brotliCompressSync(payload, brotliOptions(bytes));
+}
+
+function compress(payload: string | Uint8Array, coding: Coding, bytes: number): Promise<Buffer> {
+  return coding === 'gzip'
+    ? promisify<typeof payload, object, Buffer>(gzip)(payload, GZIP)
+    : promisify<typeof payload, object, Buffer>(brotliCompress)(payload, brotliOptions(bytes));
 }
 
 /** Compresses a body that is sent many times, as small as that is worth, in the thread pool. */
