@@ -9,7 +9,7 @@ import Fastify, {
 import type { DatabaseService, Readiness } from '../databases/index.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits, searchesBytes } from '../schema/index.js';
-import { databaseNotFound, guardAccess, payerOf, payerOf } from './admission/access.js';
+import { databaseNotFound, guardAccess, payerOf } from './admission/access.js';
 import { type Capacity, InFlight } from './admission/in-flight.js';
 import type { Rate } from './admission/token-bucket.js';
 import { sendInChunks, sendOverTurns } from './http/chunked-response.js';
