@@ -81,4 +81,26 @@ describe('a token bucket', () => {
     expect(take('e', 0).allowed).toBe(true);
     expect(take('a', 1_000).allowed).toBe(true);
   });
+
+  test('tells when a batch passes that it refused, which costs nothing', () => {
+    const buckets = new TokenBuckets({ quota: 20, windowSeconds: 60 });
+    const send = (now: number, requests: number) => {
+      const first = buckets.take('a', now);
+      return first.allowed ? buckets.take('a', now, requests, 1) : first;
+    };
+    for (let at = 0; at < 3; at++) expect(buckets.take('a', 0).allowed).toBe(true);
+    expect(send(0, 19)).toMatchObject({ allowed: false, remaining: 17, retrySeconds: 6 });
+    expect(send(5_000, 19)).toMatchObject({ allowed: false, remaining: 18, retrySeconds: 1 });
+    expect(send(6_000, 19)).toMatchObject({ allowed: true, remaining: 0 });
+    // A batch of more than the quota takes a full bucket, and leaves it in debt.
+    expect(send(9_000, 40)).toMatchObject({ allowed: false, remaining: 1, retrySeconds: 57 });
+    expect(send(66_000, 40)).toMatchObject({ allowed: true, remaining: 0 });
+    expect(buckets.take('a', 66_000)).toMatchObject({ allowed: false, retrySeconds: 63 });
+  });
+
+  test('lets a batch of any size through when its quota is one request', () => {
+    const buckets = new TokenBuckets({ quota: 1, windowSeconds: 1 });
+    expect(buckets.take('a', 0).allowed).toBe(true);
+    expect(buckets.take('a', 0, 2, 1).allowed).toBe(true);
+  });
 });

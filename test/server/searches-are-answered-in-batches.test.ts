@@ -154,7 +154,28 @@ test('a batch counts as many requests as it has searches', async () => {
     const refused = await send(64);
     expect([refused.status, refused.body.code]).toEqual([429, 'rate_limited']);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(1);
+    expect(Number(/;r=(\d+);/.exec(refused.headers.get('ratelimit')!)?.[1])).toBeGreaterThanOrEqual(60);
     expect((await send(30)).status).toBe(200);
+  } finally {
+    await limited.stop();
+  }
+});
+
+test('a batch of more searches than may be under way takes all places of its key', async () => {
+  const limited = await Service.start({ maxSearches: 8 });
+  try {
+    await limited.call('PUT', '/v1/databases/fan', { dimensions: 2 });
+    const { body: issued } = await limited.call('POST', '/v1/keys', {
+      name: 'k',
+      actions: ['search'],
+      databases: ['fan'],
+    });
+    for (const key of [issued.key, limited.adminKey]) {
+      const searches = Array(9).fill(one);
+      const headers = { 'x-api-key': key };
+      const sent = await limited.call('POST', '/v1/databases/fan/searches', { searches }, headers);
+      expect([sent.status, sent.body.failed]).toEqual([200, 0]);
+    }
   } finally {
     await limited.stop();
   }

@@ -29,7 +29,7 @@ export function guardAccess(
     if (operation === undefined || operation.open) return;
     const caller = await authenticate(keys, request, operation.answersWithoutStore);
     request.caller = caller;
-    if (limit !== undefined) takeRate(limit.buckets, limit.rate, caller, reply, 1);
+    if (limit !== undefined) takeRate(limit, caller, reply);
     checkActions(operation, caller);
     const { ready, reasons } = readiness();
     if (!ready) throw new CosiftError('not_ready', reasons.join('; '));
@@ -37,9 +37,9 @@ export function guardAccess(
 
   if (limit !== undefined) {
     app.addHook('preHandler', (request, reply, done) => {
+      const requests = requestsIn(request);
       // The first was taken before the body was read.
-      const others = requestsIn(request) - 1;
-      if (others > 0) takeRate(limit.buckets, limit.rate, callerOf(request), reply, others);
+      if (requests > 1) takeRate(limit, callerOf(request), reply, requests, 1);
       done();
     });
   }
@@ -136,13 +136,13 @@ function valid(caller: Caller | undefined): Caller {
 }
 
 function takeRate(
-  buckets: TokenBuckets,
-  rate: Rate,
+  { buckets, rate }: { buckets: TokenBuckets; rate: Rate },
   caller: Caller,
   reply: FastifyReply,
-  requests: number,
+  requests = 1,
+  taken = 0,
 ): void {
-  const result = buckets.take(caller.path, performance.now(), requests);
+  const result = buckets.take(caller.path, performance.now(), requests, taken);
   reply.header('ratelimit-policy', `"default";q=${result.quota};w=${rate.windowSeconds}`);
   reply.header('ratelimit', `"default";r=${result.remaining};t=${result.resetSeconds}`);
   if (!result.allowed) {

@@ -65,6 +65,11 @@ export class CapacityLimiter {
     return this.add(path, amount);
   }
 
+  /** Like {@link take}, but takes at most the share of the key, for a request of more parts than may be under way. */
+  takeParts(path: string, parts: number): () => void {
+    return this.take(path, Math.min(parts, shareOf(path, this.#bounds.perKey, this.#inherited)));
+  }
+
   /** Like {@link take}, but may exceed the bounds. */
   add(path: string, amount: number): () => void {
     this.#change(path, amount);

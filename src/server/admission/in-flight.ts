@@ -100,7 +100,7 @@ export class InFlight {
       const path = payerOf(request);
       // A body that does not arrive must not hold a place. Its bytes are limited.
       limiter?.check(path, 1);
-      const resources = new RequestResources(limiter && (() => limiter.take(path, requestsIn(request))));
+      const resources = new RequestResources(limiter && (() => limiter.takeParts(path, requestsIn(request))));
       request.resources = resources;
       onClose(request, reply, () => resources.abandon());
       return done();

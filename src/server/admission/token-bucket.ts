@@ -14,7 +14,7 @@ export interface RateLimitResult {
   remaining: number;
   /** Until the bucket is full. */
   resetSeconds: number;
-  /** Until the next request is allowed; 0 when this one is allowed. */
+  /** Until the same request is allowed; 0 when this one is allowed. */
   retrySeconds: number;
 }
 
@@ -41,12 +41,13 @@ export class TokenBuckets {
 
   /**
    * Takes `wanted` tokens for the last key of `path`. A bucket that is full may get into debt, because it never has more.
-   * `now` is in milliseconds of a monotonic clock.
+   * `now` is in milliseconds of a monotonic clock. `taken` is how many of the tokens the same request took before; a
+   * refusal gives them back.
    */
-  take(path: string, now: number, wanted = 1): RateLimitResult {
+  take(path: string, now: number, wanted = 1, taken = 0): RateLimitResult {
     const buckets = keysOf(path).map((key) => this.#bucketOf(key, now));
-    // The first token of a batch was taken before.
-    const needed = ({ quota }: Bucket) => Math.min(wanted, Math.max(1, quota - 1));
+    for (const bucket of buckets) bucket.tokens = Math.min(bucket.quota, bucket.tokens + taken);
+    const needed = ({ quota }: Bucket) => Math.min(wanted, quota);
     const allowed = buckets.every((bucket) => bucket.tokens >= needed(bucket));
     if (allowed) for (const bucket of buckets) bucket.tokens -= wanted;
     let scarcest = buckets[0]!;
