@@ -1,7 +1,7 @@
 import type { Stoppable } from '../async/stoppable.js';
 import type { EmbeddedTexts } from '../embedding/index.js';
 import { CosiftError } from '../errors.js';
-import type { EmbeddingsRequest } from '../schema/index.js';
+import { type EmbeddingsRequest, inputPointer } from '../schema/index.js';
 import { VISIBLE } from './database-embedder.js';
 import type { Dependencies } from './dependencies.js';
 import { BUILT_IN_MODEL } from './models.js';
@@ -30,14 +30,19 @@ export class TextEmbedder {
     return await calls.run(async () => {
       const texts = typeof input === 'string' ? [input] : input;
       const embedder = await models.ready(model);
+      const pointerOf = (at: number) => inputPointer(input, at);
       const blank = texts.findIndex((text) => !VISIBLE.test(text));
       if (blank >= 0) {
         const detail = 'the text is blank, so it has no meaning';
-        const problems = [{ pointer: `/input/${blank}`, code: 'invalid_value', detail }] as const;
+        const problems = [{ pointer: pointerOf(blank), code: 'invalid_value', detail }] as const;
         throw new CosiftError('invalid_request', detail, { problems });
       }
       const purpose = kind === 'query' ? 'query' : 'passage';
-      const embedded = await embedder.embedTexts(purpose, texts, { caller: scope?.caller, signal });
+      const embedded = await embedder.embedTexts(purpose, texts, {
+        caller: scope?.caller,
+        signal,
+        pointerOf,
+      });
       return { ...embedded, model, dimensions: embedder.dimensions };
     });
   }

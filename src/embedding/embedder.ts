@@ -43,6 +43,11 @@ export interface PassageOptions extends EmbedOptions {
   allOrNothing?: boolean | undefined;
 }
 
+export interface TextOptions extends EmbedOptions {
+  /** The pointer to a text in the request, by its place in `texts`, for errors. */
+  pointerOf: (text: number) => string;
+}
+
 /** The vectors of texts, one for each. */
 export interface EmbeddedTexts {
   /** The values of all vectors, one vector after the other. */
@@ -91,10 +96,9 @@ export interface Embedder {
    * The vectors of search texts or of record texts in the order of `texts`, each with one vector: those that
    * {@link embedQuery} or {@link embedPassages} makes.
    *
-   * @throws {CosiftError} `invalid_request` with a pointer below `/input` for a text with more tokens than the model takes,
-   * or of which it knows nothing.
+   * @throws {CosiftError} `invalid_request` for a text with more tokens than the model takes, or of which it knows nothing.
    */
-  embedTexts(kind: TextKind, texts: readonly string[], options?: EmbedOptions): Promise<EmbeddedTexts>;
+  embedTexts(kind: TextKind, texts: readonly string[], options: TextOptions): Promise<EmbeddedTexts>;
   stats(): EmbedderStats;
   /** Finishes the texts that are being embedded, rejects the waiting ones, and frees the model. */
   close(): Promise<void>;

@@ -4,9 +4,9 @@ import type {
   EmbeddedTexts,
   Embedder,
   EmbedderStats,
-  EmbedOptions,
   PassageOptions,
   QueryOptions,
+  TextOptions,
 } from './embedder.js';
 import type { RefusedQuery, SplitRequest, TextKind } from './job.js';
 import { joinPassages, type Split, type TextVectors } from './join-passages.js';
@@ -88,21 +88,21 @@ export class QueuedEmbedder implements Embedder {
   async embedTexts(
     kind: TextKind,
     texts: readonly string[],
-    { signal, caller = '' }: EmbedOptions = {},
+    { signal, caller = '', pointerOf }: TextOptions,
   ): Promise<EmbeddedTexts> {
     const call = { origin: { caller, call: {} }, waitForRoom: false, signal };
     const { vectors, splits, tokens = 0, refused } = await this.#scheduler.embed(kind, texts, call);
-    if (refused !== undefined) throw refusal(this.model, refused, `/input/${refused.text}`);
+    if (refused !== undefined) throw refusal(this.model, refused, pointerOf(refused.text));
     const [split] = splits;
     if (split !== undefined) {
       const detail = `the text is longer than the window of model "${this.model}": it has ${split.count} passages`;
-      throw refusedText('value_too_long', `/input/${split.text}`, detail);
+      throw refusedText('value_too_long', pointerOf(split.text), detail);
     }
     const { dimensions } = this;
     const isUnknown = (at: number) =>
       vectors.subarray(at * dimensions, (at + 1) * dimensions).every((value) => value === 0);
     const unknown = [...texts.keys()].find(isUnknown);
-    if (unknown !== undefined) throw refusal(this.model, { text: unknown }, `/input/${unknown}`);
+    if (unknown !== undefined) throw refusal(this.model, { text: unknown }, pointerOf(unknown));
     return { vectors, tokens };
   }
 

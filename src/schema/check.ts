@@ -143,9 +143,15 @@ function checkWithText<Request extends { search?: Search | undefined }>(
 export function checkEmbeddingsRequest(value: unknown, limits: Limits = LIMITS): EmbeddingsRequest {
   checkSchema('EmbeddingsRequest', value);
   const request = value as EmbeddingsRequest;
-  const texts = typeof request.input === 'string' ? [request.input] : request.input;
-  for (const [at, text] of texts.entries()) checkTextSize(text, `/input/${at}`, limits);
+  const { input } = request;
+  const texts = typeof input === 'string' ? [input] : input;
+  for (const [at, text] of texts.entries()) checkTextSize(text, inputPointer(input, at), limits);
   return request;
+}
+
+/** The pointer to a text of a request for embeddings. */
+export function inputPointer(input: EmbeddingsRequest['input'], at: number): string {
+  return typeof input === 'string' ? '/input' : `/input/${at}`;
 }
 
 function checkTextSize(text: string | undefined, pointer: string, limits: Limits): void {

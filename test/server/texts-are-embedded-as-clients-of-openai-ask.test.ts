@@ -45,6 +45,19 @@ test('a text that is refused is named among those of several slices', async () =
   }
 });
 
+test.each([
+  ['a NUL', '\0', 'invalid_value'],
+  ['no known word', UNKNOWN, 'invalid_value'],
+  ['too many bytes', 'x'.repeat(8_002), 'value_too_long'],
+  ['too many tokens', 'deep water '.repeat(300), 'value_too_long'],
+])('a single text with %s is refused as the input', async (_, input, code) => {
+  const { status, body } = await embed({ input });
+  expect([status, body.code, body.errors[0].pointer]).toEqual([400, 'invalid_request', '/input']);
+  expect(body.errors[0].code).toBe(code);
+  const inList = await embed({ input: ['deep water', input] });
+  expect(inList.body.errors[0].pointer).toBe('/input/1');
+});
+
 test.each<[object, string]>([
   [{}, ''],
   [{ input: [1, 2] }, '/input/0'],
