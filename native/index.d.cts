@@ -364,6 +364,8 @@ export interface NativeExampleQuery {
   ids: Array<number>
   /** Its unit vector; empty if the request does not want it. */
   vector: Float64Array
+  /** The epoch of the database, 16 bytes. */
+  epoch: Uint8Array
 }
 
 /** A call that failed. */

@@ -192,7 +192,8 @@ export class Database<T extends Columns<T> = Data> {
 
   /**
    * Runs up to 64 searches at once. It takes far less time than one search after the other, and all pages show the same
-   * moment. A search has the options of {@link search}, and `search` is its text or its vector. Returns a page or an error for each search, in their order: a search that is not valid leaves the others.
+   * moment. A search has the options of {@link search}, and `search` is its text, its vector or examples. Returns a page or
+   * an error for each search, in their order: a search that is not valid leaves the others.
    *
    * The pages together have at most as many bytes as a single page may have.
    *

@@ -19,7 +19,7 @@ import type {
 import { StaleError } from '../store/store-errors.js';
 import type { QueryVector } from './database-embedder.js';
 import type { Dependencies } from './dependencies.js';
-import { type ExampleQuery, exampleQuery, positionOf } from './example-query.js';
+import { type ExampleQuery, exampleQuery } from './example-query.js';
 import type { Scope, ScopedOptions } from './scope.js';
 
 export interface PageOptions extends ScopedOptions, Pick<Stoppable, 'isStopped'> {
@@ -184,9 +184,8 @@ function storeSearch(
     form,
     threshold: search.threshold ?? defaultThreshold(search.lexical),
     lexical: lexicalOf(search),
-    ...query,
     ...pagination,
-    cursor: positionOf(pagination?.cursor),
+    ...query,
     limit: pagination?.limit ?? DEFAULTS.limit,
     page_bytes: pageBytes,
     ...rest,

@@ -258,6 +258,8 @@ export interface ExampleQuery {
   ids: number[];
   /** The unit vector to search for; empty if it is not wanted. */
   vector: Float64Array;
+  /** The epoch of the database. Callers that may not read records never see it. */
+  epoch: Uint8Array;
 }
 
 export interface StoreSearchRequest

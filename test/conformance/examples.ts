@@ -7,6 +7,7 @@ import type { OpenDatabases } from './open-databases.js';
 import { given, type KnownRecord, type Like, type OracleRequest } from './oracle.js';
 import { randomDatabase } from './random-database.js';
 import { randomFilter, randomVector } from './random-records.js';
+import { expectRefusal as refused } from './refusal.js';
 import { exampleVector, relevanceScore } from './score.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Result } from './test-database.js';
@@ -102,15 +103,52 @@ export function describeExamples(open: OpenDatabases): void {
       const cursor = pagination.next_cursor as string;
       expect(cursor).toMatch(/^[01](\.\d+)?_\d+~[\w-]+$/);
       const [position] = cursor.split('~') as [string];
-      const byVector = { search: { vector: second.vector, threshold: 0 } };
-      for (const request of [search(second.id), byVector]) {
-        const pages = [cursor, position].map((cursor) =>
-          database.search({ ...request, pagination: { cursor } }).then(({ results }) => results),
-        );
-        const [continued, expected] = await Promise.all(pages);
-        expect(continued).toEqual(expected);
-        expect(continued!.length).toBeLessThan(oracle.results(request, 'integer').length);
+      const ofOthers = search(second.id);
+      const pages = [cursor, position].map((cursor) =>
+        database.search({ ...ofOthers, pagination: { cursor } }).then(({ results }) => results),
+      );
+      const [continued, expected] = await Promise.all(pages);
+      expect(continued).toEqual(expected);
+      expect(continued!.length).toBeLessThan(oracle.results(ofOthers, 'integer').length);
+      const byVector = { search: { vector: second.vector, threshold: 0 }, pagination: { cursor } };
+      await refused(database.search(byVector), 'invalid_cursor', '/pagination/cursor', 'invalid_value');
+    });
+
+    test('seals its query in the cursor: it tells no vector, and is refused once it was changed', async () => {
+      const random = new Random(66);
+      const database = await shared.create({ dimensions: 8 });
+      await database.upsert(
+        Array.from({ length: 9 }, (_, at) => ({
+          id: at + 1,
+          data: {},
+          vector: Array.from({ length: 8 }, () => random.next() - 0.3),
+        })),
+      );
+      const search = { like: { positive: [1] }, threshold: 0 };
+      const { pagination } = await database.search({ search, pagination: { limit: 2 } });
+      const cursor = pagination.next_cursor as string;
+      const [position, suffix] = cursor.split('~') as [string, string];
+      const bytes = Buffer.from(suffix, 'base64url');
+      const { vector } = await database.record(1, 'integer', undefined, true);
+      for (const component of vector!) {
+        const step = Buffer.alloc(4);
+        step.writeInt32LE(component * 2 ** 30);
+        expect(bytes.includes(step)).toBe(false);
       }
+      for (let at = 16; at < bytes.length; at++) {
+        const changed = Buffer.from(bytes);
+        changed[at]! ^= 1;
+        const cursor = `${position}~${changed.toString('base64url')}`;
+        const request = { search, pagination: { cursor } };
+        await refused(database.search(request), 'invalid_cursor', '/pagination/cursor', 'invalid_value');
+      }
+      for (const length of [16, 20, 28, bytes.length - 1]) {
+        const cursor = `${position}~${bytes.subarray(0, length).toString('base64url')}`;
+        const request = { search, pagination: { cursor } };
+        await refused(database.search(request), 'invalid_cursor', '/pagination/cursor', 'invalid_value');
+      }
+      const again = await database.search({ search, pagination: { limit: 2 } });
+      expect(again.pagination.next_cursor).toBe(cursor);
     });
 
     test('counts the words of no text: a weight of words takes its part of the score', async () => {

@@ -145,5 +145,12 @@ test('what is wrong is refused before a stream begins', async () => {
   for (const query of ['?limit=5', '?wait=5', '?after=x']) {
     expect(await refused(query), query).toEqual([400, 'invalid_request']);
   }
-  expect((await open('', { accept: 'application/json, */*' })).headers.get('content-type')).toContain('json');
+  const json = [
+    'application/json, */*',
+    'text/event-stream;q=0',
+    'application/json, text/event-stream;q=0.1',
+  ];
+  for (const accept of json) {
+    expect((await open('', { accept })).headers.get('content-type'), accept).toContain('json');
+  }
 });

@@ -4,7 +4,7 @@ use cosift_engine::{
     Committed, Error, ExampleQuery, LineError, MetricsReading, Page, Pages, SearchStats, Status,
     TextLine,
 };
-use napi::bindgen_prelude::{Either, Float64Array};
+use napi::bindgen_prelude::{Either, Float64Array, Uint8Array};
 use napi_derive::napi;
 
 use crate::buffer::Buffer;
@@ -86,6 +86,8 @@ pub struct NativeExampleQuery {
     pub ids: Vec<f64>,
     /// Its unit vector; empty if the request does not want it.
     pub vector: Float64Array,
+    /// The epoch of the database, 16 bytes.
+    pub epoch: Uint8Array,
 }
 
 impl From<ExampleQuery> for NativeExampleQuery {
@@ -93,6 +95,7 @@ impl From<ExampleQuery> for NativeExampleQuery {
         Self {
             ids: query.ids.into_iter().map(|id| id as f64).collect(),
             vector: query.vector.into(),
+            epoch: query.epoch.to_vec().into(),
         }
     }
 }

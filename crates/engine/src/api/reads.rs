@@ -71,7 +71,7 @@ impl Engine {
                 let published = database.published().read();
                 (Arc::clone(&published.snapshot), examples.rows(&published))
             };
-            examples.query(&database.settings, &snapshot, &rows)
+            examples.query(database.epoch, &database.settings, &snapshot, &rows)
         });
     }
 

@@ -85,7 +85,7 @@ impl ExternalRules {
         let examples = Examples::parse(request, &self.limits)?;
         let published = published_of(rows, self.settings.dimensions)?;
         let rows = examples.rows(&published);
-        examples.query(&self.settings, &published.snapshot, &rows)
+        examples.query(self.epoch, &self.settings, &published.snapshot, &rows)
     }
 
     /// Whether rows pass the filters of a request in JSON: `filter`, `forced_filter`.

@@ -40,6 +40,8 @@ pub struct ExampleQuery {
     pub ids: Vec<u64>,
     /// The unit vector, as numbers that a search takes unchanged; empty if the request does not want it.
     pub vector: Vec<f64>,
+    /// The epoch of the database. Callers that may not read records never see it.
+    pub epoch: [u8; 16],
 }
 
 /// Where the examples of a request were found.
@@ -92,6 +94,7 @@ impl Examples {
     /// not exist for the caller or has no vector, and for examples without a common direction.
     pub(crate) fn query(
         &self,
+        epoch: [u8; 16],
         settings: &Settings,
         snapshot: &Snapshot,
         rows: &ExampleRows,
@@ -128,7 +131,7 @@ impl Examples {
             true => mean_direction(&directions, settings.dimensions)?,
             false => Vec::new(),
         };
-        Ok(ExampleQuery { ids, vector })
+        Ok(ExampleQuery { ids, vector, epoch })
     }
 }
 
