@@ -13,6 +13,7 @@ export {
   jsonDepth,
   jsonValues,
   LIMITS,
+  MAX_EMBEDDED_TEXTS,
   MAX_SEARCHES,
   searchesBytes,
 } from './limits.js';

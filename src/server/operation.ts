@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../errors.js';
-import { type Action, MAX_SEARCHES } from '../schema/index.js';
+import type { Action } from '../schema/index.js';
 import type { Parameters } from './http/query-parameters.js';
 
 export interface Success<Schema extends string = string> {
@@ -32,8 +32,10 @@ export interface Operation<Schema extends string = string> {
   body?: Schema;
   /** An absent body is an empty object. */
   bodyOptional?: true;
-  /** The body has several searches, in the member `searches`. Each counts as a request. */
+  /** The body has several searches, in the member `searches`. */
   isBatch?: true;
+  /** The member of the body that may be a list of up to `max` items, which each count as a request. */
+  counted?: { member: 'searches' | 'input'; max: number };
   /** The body may also be NDJSON with an instance of this schema per line. */
   lines?: Schema;
   /** The body may also have the media type `application/merge-patch+json`. */
@@ -72,8 +74,9 @@ export function errorsOf(operation: Operation): ErrorCode[] {
 
 /** How many requests a request counts as, once its body was read. */
 export function requestsIn({ operation, body }: FastifyRequest): number {
-  const { searches } = (operation?.isBatch ? (body ?? {}) : {}) as { searches?: unknown };
-  return Array.isArray(searches) ? Math.max(1, Math.min(searches.length, MAX_SEARCHES)) : 1;
+  const counted = operation?.counted;
+  const items = counted && (body as Partial<Record<string, unknown>> | null | undefined)?.[counted.member];
+  return counted && Array.isArray(items) ? Math.max(1, Math.min(items.length, counted.max)) : 1;
 }
 
 declare module 'fastify' {

@@ -78,3 +78,20 @@ test('only for keys that may search', async () => {
   expect((await embed({ input: 'x' }, await issue('search'))).status).toBe(200);
   expect((await embed({ input: 'x' }, await issue('records.read'))).status).toBe(403);
 });
+
+test('each text counts as a request', async () => {
+  const limited = await Service.start({ rateLimit: 100 });
+  try {
+    const key = { name: 'k', actions: ['search'], databases: '*' };
+    const { body: issued } = await limited.call('POST', '/v1/keys', key);
+    const send = (input: string | string[]) =>
+      limited.call('POST', '/v1/embeddings', { input }, { 'x-api-key': issued.key });
+    const first = await send(Array(40).fill('deep water'));
+    expect(first.status).toBe(200);
+    expect(first.headers.get('ratelimit')).toMatch(/;r=60;/);
+    expect((await send(Array(64).fill('deep water'))).status).toBe(429);
+    expect((await send('deep water')).status).toBe(200);
+  } finally {
+    await limited.stop();
+  }
+});

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ModelVectors } from '../../databases/index.js';
-import { checkEmbeddingsRequest, type EmbeddingsRequest } from '../../schema/index.js';
+import { checkEmbeddingsRequest, type EmbeddingsRequest, MAX_EMBEDDED_TEXTS } from '../../schema/index.js';
 import { scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout } from '../admission/deadlines.js';
 import { sendJson } from '../http/send-json.js';
@@ -15,12 +15,13 @@ export const EMBEDDINGS: Resource = {
     summary: 'Embed texts',
     description:
       'Vectors of texts, for a search by vector or for another program, in the form that clients of OpenAI send and read. ' +
-      'Texts wait in the queue of the texts of searches or of records.',
+      'Texts wait in the queue of the texts of searches or of records, and each counts as a request.',
     actions: ['search'],
     body: 'EmbeddingsRequest',
     success: [{ status: 200, description: 'The vectors in the order of the texts', schema: 'Embeddings' }],
     errors: MODEL_ERRORS.filter((code) => code !== 'model_mismatch'),
     kind: 'searches',
+    counted: { member: 'input', max: MAX_EMBEDDED_TEXTS },
     handler: ({ databases, limits, timeouts, inFlight }) => {
       return async (request, reply) => {
         const checked = checkEmbeddingsRequest(request.body, limits);

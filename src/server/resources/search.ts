@@ -8,6 +8,7 @@ import {
   checkQueryRequest,
   checkSearchRequest,
   type Limits,
+  MAX_SEARCHES,
   type SearchRequest,
 } from '../../schema/index.js';
 import { checkMayRead, databaseOf, scopeOf } from '../admission/access.js';
@@ -143,6 +144,7 @@ export const SEARCH: Resource = {
     tag: 'Search',
     kind: 'searches',
     isBatch: true,
+    counted: { member: 'searches', max: MAX_SEARCHES },
     summary: 'Run several searches at once',
     description:
       'Up to 64 searches of one moment, which share the reads of the vectors. Each has a page or a problem of its own, ' +
