@@ -96,6 +96,15 @@ export class Models {
   }
 
   /**
+   * Checks that a model is among those that a caller may use.
+   *
+   * @throws {CosiftError} `invalid_request` when it is not, as for a model that there is not.
+   */
+  checkUsable(model: string, usable: ReadonlySet<string>): void {
+    if (!this.has(model) || !usable.has(model)) throw this.#unknown(model, usable);
+  }
+
+  /**
    * Returns the embedder of a model. When the load fails, the first call after a second tries again.
    *
    * @throws {CosiftError} `invalid_request` when there is no such model, or its directory holds no model;
@@ -172,10 +181,12 @@ export class Models {
     }
   }
 
-  #unknown(model: string): CosiftError {
-    const names = [...this.#sources.keys()];
-    const available = names.map((name) => `"${name}"`).join(', ');
-    const detail = `there is no model ${shown(model)}; this service has ${available}${didYouMean(model, names)}`;
+  /** The error for a model that there is not. It names only models that the caller may use. */
+  #unknown(model: string, usable?: ReadonlySet<string>): CosiftError {
+    const names = [...this.#sources.keys()].filter((name) => usable?.has(name) ?? true);
+    const available = names.map((name) => `"${name}"`).join(', ') || 'no model';
+    const whose = usable === undefined ? 'this service has' : 'the key may use';
+    const detail = `there is no model ${shown(model)}; ${whose} ${available}${didYouMean(model, names)}`;
     const problems: Problem[] = [{ pointer: '/model', code: 'invalid_value', detail }];
     return new CosiftError('invalid_request', detail, { problems });
   }

@@ -1,6 +1,6 @@
 import type { Stoppable } from '../async/stoppable.js';
 import type { EmbeddedTexts } from '../embedding/index.js';
-import { CosiftError } from '../errors.js';
+import { CosiftError, isCode } from '../errors.js';
 import { type EmbeddingsRequest, inputPointer } from '../schema/index.js';
 import { VISIBLE } from './database-embedder.js';
 import type { Dependencies } from './dependencies.js';
@@ -13,22 +13,30 @@ export interface ModelVectors extends EmbeddedTexts {
   dimensions: number;
 }
 
-/** Embeds texts of callers, with any model. */
-export class TextEmbedder {
-  readonly #dependencies: Pick<Dependencies, 'models' | 'calls'>;
+interface TextEmbedderOptions extends Pick<ScopedOptions, 'scope'>, Pick<Stoppable, 'signal'> {
+  /** Only models of these databases may be used. Default: any model. */
+  databases?: ReadonlySet<string> | undefined;
+}
 
-  constructor(dependencies: Pick<Dependencies, 'models' | 'calls'>) {
+/** Embeds texts of callers, with any model that a caller may use. */
+export class TextEmbedder {
+  readonly #dependencies: Pick<Dependencies, 'models' | 'infos' | 'calls'>;
+
+  constructor(dependencies: Pick<Dependencies, 'models' | 'infos' | 'calls'>) {
     this.#dependencies = dependencies;
   }
 
-  /** @throws {CosiftError} `invalid_request` for a text without a meaning, and for a model that there is not. */
+  /** @throws {CosiftError} `invalid_request` for a text without a meaning, and for a model that there is not or that the caller may not use. */
   async embed(
     { input, model = BUILT_IN_MODEL, kind = 'query' }: EmbeddingsRequest,
-    { scope, signal }: ScopedOptions & Pick<Stoppable, 'signal'>,
+    { scope, databases, signal }: TextEmbedderOptions,
   ): Promise<ModelVectors> {
     const { models, calls } = this.#dependencies;
     return await calls.run(async () => {
       const texts = typeof input === 'string' ? [input] : input;
+      if (databases !== undefined) {
+        models.checkUsable(model, await this.#modelsOf(databases, model, signal));
+      }
       const embedder = await models.ready(model);
       const pointerOf = (at: number) => inputPointer(input, at);
       const blank = texts.findIndex((text) => !VISIBLE.test(text));
@@ -45,5 +53,27 @@ export class TextEmbedder {
       });
       return { ...embedded, model, dimensions: embedder.dimensions };
     });
+  }
+
+  /** The models of the databases that exist. If `model` is known as one of them, the others are left out. */
+  async #modelsOf(
+    databases: ReadonlySet<string>,
+    model: string,
+    signal: AbortSignal | undefined,
+  ): Promise<Set<string>> {
+    const { infos } = this.#dependencies;
+    for (const id of databases) if (infos.cached(id)?.model === model) return new Set([model]);
+    const found = new Set<string>();
+    for (const id of databases) {
+      signal?.throwIfAborted();
+      try {
+        // Another process may have created the database, or embedded it with another model.
+        const info = await infos.refresh(id);
+        if (info.model !== null) found.add(info.model);
+      } catch (error) {
+        if (!isCode(error, 'database_not_found')) throw error;
+      }
+    }
+    return found;
   }
 }

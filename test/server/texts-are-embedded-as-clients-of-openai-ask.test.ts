@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { EmbeddingsServer } from '../helpers/embeddings-server.js';
 import { Service } from './service.js';
 
 let service: Service;
@@ -71,6 +72,7 @@ test.each<[object, string]>([
 });
 
 test('only for keys that may search', async () => {
+  await service.call('PUT', '/v1/databases/some', {});
   const issue = async (action: string) => {
     const key = { name: 'k', actions: [action], databases: ['some'] };
     return (await service.call('POST', '/v1/keys', key)).body.key as string;
@@ -93,5 +95,49 @@ test('each text counts as a request', async () => {
     expect((await send('deep water')).status).toBe(200);
   } finally {
     await limited.stop();
+  }
+});
+
+test('a key for some databases uses and sees the models of these alone', async () => {
+  const endpoint = await EmbeddingsServer.start();
+  const several = await Service.start({ models: { letters: endpoint.source(), hidden: endpoint.source() } });
+  try {
+    const issue = async (databases: string[] | '*') =>
+      (await several.call('POST', '/v1/keys', { name: 'k', actions: ['search'], databases })).body.key;
+    const send = async (key: string, model?: string) => {
+      const headers = { 'x-api-key': key };
+      const { status, body } = await several.call(
+        'POST',
+        '/v1/embeddings',
+        { input: 'deep water', model },
+        headers,
+      );
+      return status === 200 ? body.model : [status, body.code, body.errors[0].pointer, body.detail];
+    };
+    const refused = (model: string, usable: string) => {
+      const detail = `there is no model "${model}"; the key may use ${usable}`;
+      return [400, 'invalid_request', '/model', detail];
+    };
+    await several.call('PUT', '/v1/databases/endpoint', { model: 'letters' });
+    await several.call('PUT', '/v1/databases/vectors', { dimensions: 2 });
+
+    const one = await issue(['endpoint', 'vectors', 'later']);
+    expect(await send(one, 'letters')).toBe('letters');
+    for (const model of ['hidden', 'unknown']) {
+      expect(await send(one, model)).toEqual(refused(model, '"letters"'));
+    }
+    expect(await send(one)).toEqual(refused(MODEL, '"letters"'));
+    await several.call('PUT', '/v1/databases/later', {});
+    expect(await send(one)).toBe(MODEL);
+    expect(await send(one, 'hidden')).toEqual(refused('hidden', `"${MODEL}", "letters"`));
+    await several.call('DELETE', '/v1/databases/later');
+    expect(await send(one)).toEqual(refused(MODEL, '"letters"'));
+
+    expect(await send(await issue(['vectors']), 'letters')).toEqual(refused('letters', 'no model'));
+    const all = await issue('*');
+    for (const model of [MODEL, 'letters', 'hidden']) expect(await send(all, model)).toBe(model);
+  } finally {
+    await several.stop();
+    await endpoint.stop();
   }
 });

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ModelVectors } from '../../databases/index.js';
 import { checkEmbeddingsRequest, type EmbeddingsRequest, MAX_EMBEDDED_TEXTS } from '../../schema/index.js';
-import { scopeOf } from '../admission/access.js';
+import { callerOf, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout } from '../admission/deadlines.js';
 import { sendJson } from '../http/send-json.js';
 import { MODEL_ERRORS } from '../operation.js';
@@ -15,7 +15,8 @@ export const EMBEDDINGS: Resource = {
     summary: 'Embed texts',
     description:
       'Vectors of texts, for a search by vector or for another program, in the form that clients of OpenAI send and read. ' +
-      'Texts wait in the queue of the texts of searches or of records, and each counts as a request.',
+      'Texts wait in the queue of the texts of searches or of records, and each counts as a request. ' +
+      'A key for some databases may use the models of these databases only.',
     actions: ['search'],
     body: 'EmbeddingsRequest',
     success: [{ status: 200, description: 'The vectors in the order of the texts', schema: 'Embeddings' }],
@@ -26,8 +27,9 @@ export const EMBEDDINGS: Resource = {
       return async (request, reply) => {
         const checked = checkEmbeddingsRequest(request.body, limits);
         inFlight.checkUnsent(request, limits.page_bytes);
+        const { databases: visible } = callerOf(request);
         const vectors = await withAbortAndTimeout(request, reply, timeouts.responseMs, ({ signal }) =>
-          databases.texts.embed(checked, { scope: scopeOf(request), signal }),
+          databases.texts.embed(checked, { scope: scopeOf(request), databases: visible, signal }),
         );
         return sendJson(reply, await bodyOf(vectors, checked.encoding_format));
       };
