@@ -185,6 +185,16 @@ export function atPlace(error: CosiftError, place: string): CosiftError {
   });
 }
 
+/** Returns the error with its details rewritten, also those of its problems. */
+export function withDetails(error: CosiftError, rewrite: (detail: string) => string): CosiftError {
+  const { code, detail, problems, fields, cause } = error;
+  return new CosiftError(code, rewrite(detail), {
+    problems: problems.map((problem) => ({ ...problem, detail: rewrite(problem.detail) })),
+    fields,
+    cause,
+  });
+}
+
 /** Returns an error of {@link atPlace} as it was before. */
 export function withoutPlace(error: CosiftError, place: string): CosiftError {
   const { code, detail, problems, fields, cause } = error;

@@ -225,7 +225,7 @@ function refused(
   return new CosiftError(code, `${argument}: ${detail}`, { problems });
 }
 
-const BODY = /^the body (is larger than )?/;
+const BODY = /^the (?:body|search) (is larger than )?/;
 const TIME_RANGE = '"time_range"';
 
 /** Returns the error with the names of arguments in place of the members of the request. */

@@ -90,6 +90,34 @@ describe.each(['a', 'b'] as const)('variant %s', (variant) => {
     expect(body.errors[0].pointer.startsWith(place)).toBe(true);
   });
 
+  test.each([
+    ['{"searches":[{"search":{"vector":[1,2,3,4,5,6]}}]}x', 50],
+    ['{"searches":[{"search":{}},{"search":x}]}', 37],
+    ['{"searches":[ {"search":{}}, {"search":{}} ] "x"}', 45],
+    ['{"other":{"é":[1,2]},"searches":[{"search":"é"},{}],"é":"é" é}', 64],
+    ['{"searches":[{"search":{}},{"search":{', 38],
+    ['{"searches":[{"search":{}},]}', 27],
+  ])('the place of a JSON error is that in the body: %s', async (text, at) => {
+    const { status, body } = await post(text);
+    expect([status, body.code]).toEqual([400, 'invalid_json']);
+    expect(body.detail).toMatch(new RegExp(`, at byte ${at}$`));
+    expect(body.errors[0].detail).toMatch(new RegExp(`, at byte ${at}$`));
+  });
+
+  test('a batch is UTF-8', async () => {
+    const text = Buffer.from('{"searches":[{"search":{"vector":[1,0]}}],"?":1}');
+    text[text.indexOf('?')] = 0xff;
+    const { status, body } = await post(text);
+    expect([status, body.detail]).toEqual([400, 'invalid UTF-8, at byte 43']);
+  });
+
+  test('errors of a search speak of the search', async () => {
+    const { body } = await post({ searches: [1, {}] });
+    for (const { problem } of body.pages) expect(problem.detail).toMatch(/^\/searches\/[01]: the search /);
+    const large = `{"searches":[${'{}'.padEnd(LIMITS.body_bytes + 1)}]}`;
+    expect((await post(large)).body.detail).toMatch(/^\/searches\/0: the search is larger than /);
+  });
+
   test('a batch has as many bytes as eight requests, and each search as many as one', async () => {
     const padded = (bytes: number) => JSON.stringify({ search: { vector: [1, 0] } }).padEnd(bytes);
     const batch = (sizes: number[]) => `{"searches":[${sizes.map(padded).join(',')}]}`;

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Stop } from '../../async/stoppable.js';
 import { TurnBudget } from '../../async/turn-budget.js';
 import type { PageOptions, PageReply, RecordForm, Scope } from '../../databases/index.js';
-import { atPlace, besideErrors, CosiftError, isCode, refusalOf } from '../../errors.js';
+import { besideErrors, CosiftError, isCode, refusalOf } from '../../errors.js';
 import {
   checkMapRequest,
   checkQueryRequest,
@@ -13,6 +13,7 @@ import {
 } from '../../schema/index.js';
 import { checkMayRead, databaseOf, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout } from '../admission/deadlines.js';
+import { inSearch } from '../http/parse-searches.js';
 import { problemBody } from '../http/problem-response.js';
 import { sendJson } from '../http/send-json.js';
 import { MODEL_ERRORS } from '../operation.js';
@@ -121,7 +122,7 @@ async function outcomesJson(
     parts.push(Buffer.from(at === 0 ? '{"pages":[' : ','));
     if (page instanceof CosiftError) {
       failed += 1;
-      const problem = problemBody(atPlace(page, `/searches/${at}`), requestId);
+      const problem = problemBody(inSearch(page, at), requestId);
       parts.push(Buffer.from(JSON.stringify({ status: problem.status, problem })));
     } else parts.push(Buffer.from('{"status":200,"page":'), page, Buffer.from('}'));
     if (turns.isUsed) await turns.next();
