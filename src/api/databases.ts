@@ -46,7 +46,7 @@ export interface Databases extends AsyncDisposable {
    * says whether the texts are searches or texts of records, because some models embed both in different ways.
    *
    * @throws {CosiftError} `invalid_request` with a pointer such as `/texts/3` for a text that is blank, too long for the
-   * model, or of which the model knows no word; and for a model that there is not.
+   * model or without a word that the model knows; and for an unknown model.
    *
    * @example
    * ```ts

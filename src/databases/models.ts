@@ -98,7 +98,7 @@ export class Models {
   /**
    * Checks that a model is among those that a caller may use.
    *
-   * @throws {CosiftError} `invalid_request` when it is not, as for a model that there is not.
+   * @throws {CosiftError} `invalid_request` when it is not, as for an unknown model.
    */
   checkUsable(model: string, usable: ReadonlySet<string>): void {
     if (!this.has(model) || !usable.has(model)) throw this.#unknown(model, usable);
@@ -181,7 +181,7 @@ export class Models {
     }
   }
 
-  /** The error for a model that there is not. It names only models that the caller may use. */
+  /** The error for an unknown model. It names only models that the caller may use. */
   #unknown(model: string, usable?: ReadonlySet<string>): CosiftError {
     const names = [...this.#sources.keys()].filter((name) => usable?.has(name) ?? true);
     const available = names.map((name) => `"${name}"`).join(', ') || 'no model';

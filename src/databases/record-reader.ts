@@ -90,8 +90,7 @@ export class RecordReader {
           const embeddedAt = performance.now();
           const pages = await besideErrors(searches, async (valid: StoreSearch[]) => {
             // Fails where there is no such database.
-            if (valid.length === 0) await infos.get(id);
-            if (valid.length === 0) return [];
+            if (valid.length === 0) return await infos.get(id).then(() => []);
             const found = await limited(turns.of(id), this.#searches, valid.length, options, () =>
               store.searches(id, valid, options),
             );

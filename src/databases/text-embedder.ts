@@ -26,7 +26,7 @@ export class TextEmbedder {
     this.#dependencies = dependencies;
   }
 
-  /** @throws {CosiftError} `invalid_request` for a text without a meaning, and for a model that there is not or that the caller may not use. */
+  /** @throws {CosiftError} `invalid_request` for a text without a meaning, and for a model that is unknown or not for the caller. */
   async embed(
     { input, model = BUILT_IN_MODEL, kind = 'query' }: EmbeddingsRequest,
     { scope, databases, signal }: TextEmbedderOptions,

@@ -37,7 +37,7 @@ const MAX_AT_ONCE = Math.max(1, availableParallelism() - 1);
 /**
  * Compresses text and JSON for clients that accept it. Streams stay as they are, because their lines must arrive one by
  * one. A response is compressed as a whole, so that it has a `content-length`, and the limits for clients that do not
- * read apply to it as to any other. `payerOf` returns the caller in whose turns a request waits.
+ * read apply to it as to any other. Callers take turns; `payerOf` returns that of a request.
  */
 export function compressResponses(app: FastifyInstance, payerOf: (request: FastifyRequest) => string): void {
   const turns = new FairLimiter({
@@ -88,8 +88,8 @@ function compressSync(payload: string | Uint8Array, coding: Coding, bytes: numbe
 
 function compress(payload: string | Uint8Array, coding: Coding, bytes: number): Promise<Buffer> {
   return coding === 'gzip'
-    ? promisify<typeof payload, object, Buffer>(gzip)(payload, GZIP)
-    : promisify<typeof payload, object, Buffer>(brotliCompress)(payload, brotliOptions(bytes));
+    ? promisify(gzip)(payload, GZIP)
+    : promisify(brotliCompress)(payload, brotliOptions(bytes));
 }
 
 /** Compresses a body that is sent many times, as small as that is worth, in the thread pool. */

@@ -51,7 +51,7 @@ export const CHANGES: Resource = {
       '`accept: text/event-stream` the response is a stream of server-sent events that goes on until the client closes it: ' +
       'one event for each change, with the change as `data`, and at least every 15 seconds an event without data. The `id` ' +
       'of an event is its epoch, a colon and its position; the request header `last-event-id` takes it in place of `after` ' +
-      'and `epoch`. `limit` and `wait` have no meaning then.',
+      'and `epoch`. `limit` and `wait` are refused then.',
     actions: ['records.read'],
     query: CHANGES_QUERY,
     success: [
