@@ -104,7 +104,13 @@ export class Metrics {
 
   async #read(): Promise<string> {
     this.#stats = await this.#databases.monitor.stats();
-    return await this.#registry.metrics();
+    // A turn of the event loop for each metric, because some have a value for every database.
+    const texts: string[] = [];
+    for (const { name } of this.#registry.getMetricsAsArray()) {
+      texts.push(await this.#registry.getSingleMetricAsString(name));
+      await setImmediate();
+    }
+    return `${texts.join('\n\n')}\n`;
   }
 }
 
