@@ -165,8 +165,10 @@ export class CheckedCopy {
 /** The values of a typed array. A view of memory that was transferred to another thread has none. */
 function valuesOf(view: ArrayBufferView): unknown[] {
   const values = view as Float32Array;
-  // Such a view cannot be iterated, and a `DataView` has no length.
-  return values.length ? Array.from(values) : [];
+  // A `DataView` has no length. A loop is several times as fast as `Array.from`.
+  const copy: unknown[] = new Array(values.length ?? 0);
+  for (let i = 0; i < copy.length; i++) copy[i] = values[i];
+  return copy;
 }
 
 function placeOf({ parent, name }: Parent): string {
