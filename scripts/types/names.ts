@@ -100,6 +100,7 @@ export const MEMBERS: Readonly<Record<string, string>> = {
   'KeyDescription.databases[]': 'string',
   'Search.vector': 'Vector',
   'NewRecord.vector': 'Vector',
+  'StoredRecord.highlights': '{ [Column in ColumnName<T>]?: [start: number, end: number][] }',
   'Page.results[]': 'Item',
   'Points.points[]': 'MapPoint<T>',
   'MapPoint.data': 'Partial<T>',

@@ -91,6 +91,11 @@ export interface SearchOptions<T = Data> extends PageOptions<T>, ScoreOptions {
    * Whether to show which passage of a long record matches best, in the member `passage` of its result. Default: false.
    */
   passages?: boolean | undefined;
+  /**
+   * Whether to show which words of each result match those of the text, in its member `highlights`. Needs `lexical`.
+   * Default: false.
+   */
+  highlights?: boolean | undefined;
 }
 
 /** Options of `query` and `queryAll`. */

@@ -10,6 +10,7 @@ interface SearchOptions extends ListingOptions {
   threshold?: number;
   lexical?: number;
   passages?: true;
+  highlights?: true;
   file?: string;
 }
 
@@ -30,7 +31,8 @@ export function searchCommand(): Command {
         'search for each line of a file; with --json, print a line for each',
       ).conflicts(['all', 'count', 'csv']),
     )
-    .option('--passages', 'with --json, show which passage of a long record matches best');
+    .option('--passages', 'with --json, show which passage of a long record matches best')
+    .option('--highlights', 'with --json, show which words of each record match');
   return withListingOptions(command)
     .examples(
       'cosift search "a tall tower" --database facts',
@@ -45,7 +47,7 @@ export function searchCommand(): Command {
 }
 
 async function search(text: string | undefined, options: SearchOptions): Promise<void> {
-  const { database, threshold, lexical, passages, file } = options;
+  const { database, threshold, lexical, passages, highlights, file } = options;
   if ((text === undefined) === (file === undefined)) throw new Error('give either a text or --file');
   const least = threshold ?? defaultThreshold(lexical);
   const nothing = `no record reaches the threshold ${least}`;
@@ -53,7 +55,7 @@ async function search(text: string | undefined, options: SearchOptions): Promise
     ...(threshold !== undefined && { threshold }),
     ...(lexical !== undefined && { lexical }),
   };
-  const rest = { ...(passages && { passages }), ...requestOf(options) };
+  const rest = { ...(passages && { passages }), ...(highlights && { highlights }), ...requestOf(options) };
   if (file !== undefined) await searchFile(database, file, { search, ...rest }, options, nothing);
   if (text === undefined) return;
   const request = { search: { text, ...search }, ...rest };

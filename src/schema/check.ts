@@ -118,7 +118,12 @@ export function checkSearchRequest(
   limits: Limits = LIMITS,
   check = checkSearch,
 ): SearchRequest {
-  return checkWithText(value, limits, check);
+  const request = checkWithText<SearchRequest>(value, limits, check);
+  if (request.highlights === true && request.search.lexical === undefined) {
+    const detail = 'needs lexical, the weight of exact words';
+    throw refused('invalid_request', { pointer: '/highlights', code: 'invalid_value', detail });
+  }
+  return request;
 }
 
 export function checkMapRequest(value: unknown, limits: Limits = LIMITS, check = checkMap): MapRequest {

@@ -41,6 +41,7 @@ const page = {
   columns: partOfRequest,
   vectors: flag,
 };
+const search = { ...page, ...score, passages: flag, highlights: flag };
 
 /**
  * Checks of the arguments and options of the library and the client, by call.
@@ -55,8 +56,8 @@ export const OPTIONS = {
   get: { vectors: flag, signal },
   upsert: { signal, onProgress: callback },
   export: { filter: partOfRequest, vectors: flag, signal },
-  search: { ...page, ...score, passages: flag, signal },
-  batchSearch: { ...page, ...score, passages: flag, search: partOfRequest },
+  search: { ...search, signal },
+  batchSearch: { ...search, search: partOfRequest },
   query: { ...page, sort: partOfRequest, signal },
   map: { ...selection, ...score, search: partOfRequest, columns: partOfRequest },
   delete: { ...selection, ids: partOfRequest },

@@ -50,6 +50,19 @@ export function recordSchema(identity: Members, timestamps: string) {
       'With `vectors`: fingerprint of the model that made `vector` or `passages`. Absent in a database without a model.',
     ),
     'passage?': ref('Passage'),
+    'highlights?': {
+      type: 'object',
+      additionalProperties: list(
+        list(count(), 'The offset of its first character, and the offset after its last one.', {
+          minItems: 2,
+          maxItems: 2,
+        }),
+        'The places of the words of a column, in their order.',
+      ),
+      description:
+        'With `highlights`: the places of the words that match those of the search, by column. Offsets count UTF-16 ' +
+        'code units. Places do not overlap. Columns without such words are absent.',
+    },
     'explain?': {
       type: 'object',
       additionalProperties: true,

@@ -123,6 +123,10 @@ export function searchRequestSchema(group: string) {
       'passages?': flag(
         'Also show which passage of a long record matches best, in the member `passage` of its result. Default: false.',
       ),
+      'highlights?': flag(
+        'Also show which words of each result match those of the text, in its member `highlights`. Needs `lexical` in ' +
+          '`search`. Default: false.',
+      ),
       ...extras,
     },
     {

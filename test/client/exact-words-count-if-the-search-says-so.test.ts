@@ -107,6 +107,30 @@ describe.each(['library', 'client'])('over the %s', (side) => {
     },
   );
 
+  test('the words that match are shown where they are asked for', async () => {
+    const page = await database().search('gcc compilers', { lexical: 0.4, limit: 2, highlights: true });
+    const shown = page.results.map(({ data, highlights = {} }) => {
+      const places = Object.entries(highlights) as [keyof Package, [number, number][]][];
+      return places.map(([column, found]) => found.map(([start, end]) => data[column].slice(start, end)));
+    });
+    expect(shown).toEqual([
+      [['gcc'], ['compiler']],
+      [['gcc'], ['compilers']],
+    ]);
+    expect(await refusal(database().search('gcc', { highlights: true }))).toEqual([
+      'invalid_request',
+      ['/highlights'],
+    ]);
+    expect(await refusal(database().query({ highlights: true } as object))).toEqual([
+      'invalid_request',
+      ['/highlights'],
+    ]);
+    const [one] = await database().searchMany([
+      { search: 'gcc', lexical: 1, limit: 1, highlights: true, columns: [] },
+    ]);
+    expect(one).toMatchObject({ page: { results: [{ data: {}, highlights: {} }] } });
+  });
+
   test('a weight of 0 is a search by meaning', async () => {
     const plain = await database().search('a compiler', { threshold: 0 });
     expect(await database().search('a compiler', { lexical: 0, threshold: 0 })).toEqual(plain);

@@ -11,6 +11,7 @@ import { describeExamples } from './examples.js';
 import { describeExplain } from './explain.js';
 import { describeExports } from './exports.js';
 import { describeFilters } from './filters.js';
+import { describeHighlights } from './highlights.js';
 import { describeLines } from './lines.js';
 import { describeMaps } from './maps.js';
 import type { OpenDatabases } from './open-databases.js';
@@ -57,6 +58,7 @@ export function describeContract(store: string, open: OpenDatabases): void {
     describeChanges(open);
     describeTexts(open);
     describeScores(open);
+    describeHighlights(open);
     describePassages(open);
     describeRefusedRequests(open);
     describeRefusedRecords(open);

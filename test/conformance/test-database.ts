@@ -31,6 +31,7 @@ export interface Result {
   explain?: Record<string, unknown>;
   vector?: number[];
   passages?: EmbeddedPassage[];
+  highlights?: Record<string, [number, number][]>;
   embedded_by?: string;
 }
 

@@ -8,6 +8,8 @@ const OPTIONS = [
   ['/search/like/negative', '--not'],
   ['/search/like', 'the examples'],
   ['/search/threshold', '--threshold'],
+  ['/search/lexical', '--lexical'],
+  ['/highlights', '--highlights'],
   ['/columns', '--columns'],
   ['/pagination/limit', '--limit'],
   ['/time_range/start_time', '--since'],

@@ -210,6 +210,11 @@ export interface SearchRequest<T = Data> {
    * Default: false.
    */
   passages?: boolean | undefined;
+  /**
+   * Also show which words of each result match those of the text, in its member `highlights`. Needs
+   * `lexical` in `search`. Default: false.
+   */
+  highlights?: boolean | undefined;
   /** The columns that results show in their `data`; an empty list for none. Default: all. 0 to 100 items. */
   columns?: readonly ColumnName<T>[] | undefined;
   /** Also count every match, on all pages. Default: false. */

@@ -1,7 +1,7 @@
 // Written by `npm run generate:types` from the schemas in src/schema. Do not edit.
 
 import type { ErrorCode, Problem, ProblemCode } from '../../errors.js';
-import type { Data } from '../columns.js';
+import type { ColumnName, Data } from '../columns.js';
 import type { Action } from '../keys.js';
 import type { FilterGroup } from './filter.js';
 import type { Embed, EmbeddedPassage, ValueFormats } from './requests.js';
@@ -63,6 +63,11 @@ export interface StoredRecord<T = Data> {
    * passage that matches best. Offsets count UTF-16 code units.
    */
   passage?: Passage;
+  /**
+   * With `highlights`: the places of the words that match those of the search, by column. Offsets
+   * count UTF-16 code units. Places do not overlap. Columns without such words are absent.
+   */
+  highlights?: { [Column in ColumnName<T>]?: [start: number, end: number][] };
   /** With `explain`: which rules of the filter the record passed. Not a stable format. */
   explain?: Record<string, unknown>;
 }

@@ -155,7 +155,10 @@ impl ExternalSearch {
             } else {
                 Vec::new()
             };
-            self.search.page_of(selected, &scores, parts, &passage)
+            let signal = (self.search.highlights)
+                .then(|| (self.search).lexical_signal(self.embed.as_deref(), selected.snapshot));
+            let signal = signal.flatten();
+            (self.search).page_of(selected, &scores, parts, &passage, signal.as_ref())
         })
     }
 

@@ -46,7 +46,7 @@ impl GroupBuilder {
         for slot in 0..columns.len() {
             let number = (first + slot) as u16;
             let mut length = 0;
-            embedded.each_text(columns, slot, |text| {
+            embedded.each_text(columns, slot, |_, text| {
                 joined.clear();
                 each_word(text, |word| {
                     length += 1;

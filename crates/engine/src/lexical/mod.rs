@@ -8,7 +8,9 @@
 mod dictionary;
 mod edits;
 mod group_index;
+mod highlights;
 mod matches;
+mod places;
 mod postings;
 mod query;
 mod score;

@@ -87,7 +87,9 @@ impl LexicalQuery {
         found: u64,
     ) -> Score {
         let mut matches = Matches::default();
-        embedded.each_text(columns, slot, |text| matches.add_column(self, found, text));
+        embedded.each_text(columns, slot, |_, text| {
+            matches.add_column(self, found, text);
+        });
         self.combine(&matches.evidence(self))
     }
 
@@ -114,8 +116,13 @@ impl LexicalQuery {
         Score(((of_body * body + of_whole * whole) / THOUSAND) as u32)
     }
 
+    /// The bytes of words of a column, written as one, that are compared as a whole, at most, without those of the last word.
+    pub(super) fn longest_joined(&self) -> usize {
+        self.joined.len().max(4 * MAX_NAME_LETTERS)
+    }
+
     /// The grade of a column as a whole. `joined`: its words written as one.
-    fn grade_of_column(&self, joined: &str, column: &str) -> u32 {
+    pub(super) fn grade_of_column(&self, joined: &str, column: &str) -> u32 {
         if joined == self.joined && fold_text(column) == self.text {
             return FULL;
         }
@@ -154,13 +161,12 @@ impl Default for Matches {
 impl Matches {
     /// `found`: the terms that are compared, a bit each.
     fn add_column(&mut self, query: &LexicalQuery, found: u64, column: &str) {
-        let longest = query.joined.len().max(4 * MAX_NAME_LETTERS);
         let mut joined = String::new();
         // The grades of the terms that the word before matched, and a bit for each of these terms.
         let (mut before, mut matched_before) = ([0; MAX_WORDS], 0_u64);
         each_word(column, |word| {
             self.length += 1;
-            if joined.len() <= longest {
+            if joined.len() <= query.longest_joined() {
                 joined.push_str(word);
             }
             let (mut grades, mut matched) = ([0; MAX_WORDS], 0_u64);

@@ -22,27 +22,32 @@ impl TextColumns {
         }
     }
 
-    /// Calls `visit` with the text of each embedded column of a record.
-    pub(crate) fn each_text(&self, columns: &Columns, slot: usize, mut visit: impl FnMut(&str)) {
+    /// Calls `visit` with each embedded column of a record that has a text, and with the text.
+    pub(crate) fn each_text(
+        &self,
+        columns: &Columns,
+        slot: usize,
+        mut visit: impl FnMut(ColumnId, &str),
+    ) {
         match self {
             Self::Strings => {
-                for (_, value) in columns.cells(slot) {
+                for (id, value) in columns.cells(slot) {
                     if let Value::Text(text) = value {
-                        visit(text);
+                        visit(id, text);
                     }
                 }
             }
             Self::Chosen(ids) => {
                 for &id in ids {
                     match columns.value(slot, id) {
-                        Some(Value::Text(text)) => visit(text),
+                        Some(Value::Text(text)) => visit(id, text),
                         Some(Value::Number(number)) => {
                             let mut text = Vec::new();
                             write_number(number, &mut text);
-                            visit(&String::from_utf8_lossy(&text));
+                            visit(id, &String::from_utf8_lossy(&text));
                         }
-                        Some(Value::Boolean(true)) => visit("true"),
-                        Some(Value::Boolean(false)) => visit("false"),
+                        Some(Value::Boolean(true)) => visit(id, "true"),
+                        Some(Value::Boolean(false)) => visit(id, "false"),
                         Some(Value::Null) | None => {}
                     }
                 }

@@ -1,6 +1,7 @@
 //! The words of a text, folded: lower case, without diacritics.
 
 use std::iter::Peekable;
+use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
@@ -14,23 +15,28 @@ pub(crate) const MAX_LETTERS: usize = 64;
 /// `example.com` is two words, and `3.11` is one. A `+` or `#` that follows a word belongs to it, so that `c++` is another
 /// word than `c`. Diacritics are removed before the text is split, so that composed and decomposed letters have the same
 /// words.
-pub(crate) fn each_word(text: &str, visit: impl FnMut(&str) -> bool) {
+pub(crate) fn each_word(text: &str, mut visit: impl FnMut(&str) -> bool) {
     // Most texts are ASCII, and the tables of Unicode are slow.
     if text.is_ascii() {
-        each_word_of(ascii_pieces(text), visit);
+        each_word_of(ascii_pieces(text), |word, _| visit(word));
     } else {
-        // Not in the form NFKD, in which the sign of `word™` and the digit of `word¹` would belong to the word.
-        let text: String = text.nfd().filter(|letter| !is_diacritic(*letter)).collect();
-        each_word_of(text.split_word_bounds(), visit);
+        let text: String = without_diacritics(text).collect();
+        each_word_of(text.split_word_bounds(), |word, _| visit(word));
     }
 }
 
-fn is_diacritic(letter: char) -> bool {
+/// A text in the form NFD without diacritics. Not in the form NFKD, in which the sign of `word™` and the digit of `word¹`
+/// would belong to the word.
+pub(super) fn without_diacritics(text: &str) -> impl Iterator<Item = char> {
+    text.nfd().filter(|letter| !is_diacritic(*letter))
+}
+
+pub(super) fn is_diacritic(letter: char) -> bool {
     matches!(letter, '\u{300}'..='\u{36f}')
 }
 
 /// The pieces of an ASCII text: the words, as Unicode splits them, and each character between them.
-fn ascii_pieces(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn ascii_pieces(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -62,11 +68,16 @@ fn ascii_pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Calls `visit` with each folded word of the pieces of a text, until it returns false.
-fn each_word_of<'a>(pieces: impl Iterator<Item = &'a str>, mut visit: impl FnMut(&str) -> bool) {
+/// Calls `visit` with each folded word of the pieces of a text, and its place in the text, in bytes, until it returns false.
+pub(super) fn each_word_of<'a>(
+    pieces: impl Iterator<Item = &'a str>,
+    mut visit: impl FnMut(&str, Range<usize>) -> bool,
+) {
     let mut folded = String::new();
-    let mut pieces = pieces.peekable();
+    let (mut pieces, mut end) = (pieces.peekable(), 0);
     while let Some(piece) = pieces.next() {
+        let start = end;
+        end += piece.len();
         if !piece.chars().any(char::is_alphanumeric) {
             continue;
         }
@@ -75,55 +86,64 @@ fn each_word_of<'a>(pieces: impl Iterator<Item = &'a str>, mut visit: impl FnMut
             folded.clear();
             folded.push_str(piece);
             folded.make_ascii_lowercase();
-            push_marks(&mut pieces, &mut folded);
+            end += push_marks(&mut pieces, &mut folded);
             cut(&mut folded);
-            if !visit(&folded) {
+            if !visit(&folded, start..end) {
                 return;
             }
             continue;
         }
         let mut parts = parts(piece).peekable();
-        while let Some(part) = parts.next() {
+        while let Some((at, part)) = parts.next() {
             folded.clear();
             fold_into(part, &mut folded);
             folded.retain(|letter| letter != '\'');
+            let mut place = start + at..start + at + part.len();
             if parts.peek().is_none() {
-                push_marks(&mut pieces, &mut folded);
+                end += push_marks(&mut pieces, &mut folded);
+                place.end = end;
             }
             cut(&mut folded);
-            if folded.contains(char::is_alphanumeric) && !visit(&folded) {
+            if folded.contains(char::is_alphanumeric) && !visit(&folded, place) {
                 return;
             }
         }
     }
 }
 
-/// Appends the marks that belong to the word before them.
-fn push_marks<'a>(pieces: &mut Peekable<impl Iterator<Item = &'a str>>, folded: &mut String) {
+/// Appends the marks that belong to the word before them, and returns their bytes.
+fn push_marks<'a>(
+    pieces: &mut Peekable<impl Iterator<Item = &'a str>>,
+    folded: &mut String,
+) -> usize {
+    let mut bytes = 0;
     while let Some(mark) = pieces.next_if(|next| matches!(*next, "+" | "#" | "＋" | "＃")) {
         fold_into(mark, folded);
+        bytes += mark.len();
     }
+    bytes
 }
 
-/// Splits a word of Unicode at `.`, `_` and `:` next to a letter.
-fn parts(word: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(word);
+/// Splits a word of Unicode at `.`, `_` and `:` next to a letter. Each part has its place in the word, in bytes.
+fn parts(word: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut rest = Some((0, word));
     std::iter::from_fn(move || {
-        let text = rest?;
+        let (start, text) = rest?;
         let mut before = None;
         for (at, letter) in text.char_indices() {
             if matches!(letter, '.' | '_' | ':' | '．' | '＿' | '：') {
-                let (head, tail) = (&text[..at], &text[at + letter.len_utf8()..]);
+                let after = at + letter.len_utf8();
+                let (head, tail) = (&text[..at], &text[after..]);
                 let near = [before, tail.chars().next()];
                 if near.into_iter().flatten().any(char::is_alphabetic) {
-                    rest = Some(tail);
-                    return Some(head);
+                    rest = Some((start + after, tail));
+                    return Some((start, head));
                 }
             }
             before = Some(letter);
         }
         rest = None;
-        Some(text)
+        Some((start, text))
     })
 }
 
@@ -259,7 +279,7 @@ mod tests {
                 })
                 .collect();
             let mut expected = Vec::new();
-            each_word_of(text.split_word_bounds(), |word| {
+            each_word_of(text.split_word_bounds(), |word, _| {
                 expected.push(word.to_owned());
                 true
             });

@@ -7,6 +7,7 @@ use crate::record::{Hit, Position, Ranked, Score, Variant, cursor};
 use crate::reply::caught;
 use crate::search::caches::Counted;
 use crate::search::explain::{Report, ScoreParts};
+use crate::search::highlights::Highlights;
 use crate::search::page::{Page, PageContent, PagePosition};
 use crate::search::running::RunningSearch;
 use crate::snapshot::Block;
@@ -43,6 +44,7 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
         total: request.total.then_some(counted.total),
         facets: (!request.facets.is_empty()).then_some(&counted.facets),
         passage: search.request.shows_passages().then_some(&passage),
+        highlights: (search.request.highlights).then_some(Highlights(search.lexical.as_ref())),
         explain: explain.map(|explain| (explain, report())),
         score_parts: score_parts(search, &hits)?,
     };

@@ -44,13 +44,14 @@ pub(crate) struct Common {
 }
 
 /// Members of a request that do not decide which records it finds.
-const UNCOUNTED: [&str; 6] = [
+const UNCOUNTED: [&str; 7] = [
     "cursor",
     "cursor_suffix",
     "limit",
     "page_bytes",
     "columns",
     "vectors",
+    "highlights",
 ];
 
 impl Common {

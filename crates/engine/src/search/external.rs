@@ -9,6 +9,7 @@ use crate::record::{Hit, IdKey, Position, Ranked, RecordRow, RecordUuid, Score, 
 use crate::runtime::StopCheck;
 use crate::search::common::Common;
 use crate::search::explain::{Report, ScoreParts};
+use crate::search::highlights::Highlights;
 use crate::search::lexical_signal::LexicalSignal;
 use crate::search::page::{BestPassage, PageContent, PagePosition};
 use crate::search::request::Search;
@@ -41,12 +42,13 @@ pub(crate) struct Selected<'a> {
 }
 
 impl Selected<'_> {
-    /// Writes the response; see [`PageContent`] for `records`, `passage` and `score_parts`.
+    /// Writes the response; see [`PageContent`] for `records`, `passage`, `highlights` and `score_parts`.
     pub(super) fn write<P: PagePosition>(
         &self,
         request: &Common,
         records: &[Ranked<P>],
         passage: Option<&BestPassage<'_>>,
+        highlights: Option<Highlights<'_>>,
         score_parts: Vec<ScoreParts>,
     ) -> Result<Vec<u8>, Error> {
         let selection = self.selection;
@@ -68,6 +70,7 @@ impl Selected<'_> {
             total: selection.total,
             facets: selection.facets.as_ref(),
             passage,
+            highlights,
             explain: explain.as_ref().map(|explain| (explain, report())),
             score_parts,
         };
@@ -102,7 +105,8 @@ impl Search {
     }
 
     /// Writes the response. `scores` are those of the selected records; `parts` are the parts of their scores, if the
-    /// request asks to explain scores of several parts. `passage` finds the best passage of a record.
+    /// request asks to explain scores of several parts. `passage` finds the best passage of a record. `signal` are the
+    /// exact words of the search, if they count.
     ///
     /// # Errors
     /// The error of a vector that cannot be read.
@@ -112,6 +116,7 @@ impl Search {
         scores: &[Score],
         parts: Vec<ScoreParts>,
         passage: &BestPassage<'_>,
+        signal: Option<&LexicalSignal>,
     ) -> Result<Vec<u8>, Error> {
         let hits: Vec<Hit> = rows_of(selected.snapshot, self.common.variant)
             .zip(scores)
@@ -121,7 +126,8 @@ impl Search {
             })
             .collect();
         let passage = self.shows_passages().then_some(passage);
-        selected.write(&self.common, &hits, passage, parts)
+        let highlights = self.highlights.then_some(Highlights(signal));
+        selected.write(&self.common, &hits, passage, highlights, parts)
     }
 }
 

@@ -21,6 +21,7 @@ mod examples;
 mod explain;
 mod external;
 mod floor_estimate;
+mod highlights;
 mod lexical_pace;
 mod lexical_signal;
 mod listing;

@@ -8,6 +8,7 @@ use crate::record::{Passage, Ranked, Score, TimeRange, Variant};
 use crate::runtime::StopCheck;
 use crate::search::common::Common;
 use crate::search::explain::{BoundExplain, Report, ScoreParts};
+use crate::search::highlights::Highlights;
 use crate::search::record_writer::RecordWriter;
 use crate::snapshot::{Block, Snapshot, VectorWriter};
 
@@ -67,6 +68,8 @@ pub(crate) struct PageContent<'a, P> {
     pub(crate) facets: Option<&'a Vec<u8>>,
     /// Finds the best passage of a record, if results show it.
     pub(crate) passage: Option<&'a BestPassage<'a>>,
+    /// Writes which words of a record match, if results show it.
+    pub(crate) highlights: Option<Highlights<'a>>,
     /// How the request was carried out, if the request asks for it.
     pub(crate) explain: Option<(&'a BoundExplain, Report)>,
     /// With `explain`, the parts of the score of each record that can be shown; empty where scores have one part.
@@ -142,6 +145,11 @@ impl<P: PagePosition> PageContent<'_, P> {
                 out.extend_from_slice(b",\"passage\":");
                 write_passage(&passage, out);
                 out.push(b'}');
+            }
+            if let Some(highlights) = &self.highlights {
+                out.extend_from_slice(b",\"highlights\":");
+                let names = &self.snapshot.names;
+                highlights.write((block, slot), names, writer.shown.as_deref(), out);
             }
             if let Some((explain, _)) = &self.explain {
                 out.extend_from_slice(b",\"explain\":");

@@ -21,6 +21,8 @@ pub(crate) struct Search {
     pub(crate) lexical: Option<LexicalRequest>,
     /// Whether the request asks for the best passages of results.
     passages: bool,
+    /// Whether results show which of their words match.
+    pub(crate) highlights: bool,
     /// Fingerprint of the model that made the query's vector; `None` for a vector of the caller.
     embedded_by: Option<String>,
 }
@@ -39,7 +41,7 @@ impl Search {
     }
 
     /// Reads a search from JSON: the members of [`Common`], `threshold`, `cursor`, `excluded`,
-    /// `lexical`, `passages`, `embedded_by`.
+    /// `lexical`, `passages`, `highlights`, `embedded_by`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for each member that is invalid.
@@ -67,6 +69,7 @@ impl Search {
             excluded: excluded_of(&request)?,
             lexical: LexicalRequest::parse(&request)?,
             passages: request.flag("passages")?,
+            highlights: request.flag("highlights")?,
             embedded_by: request.text("embedded_by")?.map(str::to_owned),
         })
     }

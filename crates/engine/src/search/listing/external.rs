@@ -65,7 +65,7 @@ impl Query {
                 Ranked { position, row }
             })
             .collect();
-        selected.write(&self.common, &records, None, Vec::new())
+        selected.write(&self.common, &records, None, None, Vec::new())
     }
 
     fn position(&self, start: &PageStart<ListingPosition<'_>>) -> Value {

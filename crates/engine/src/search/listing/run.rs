@@ -107,6 +107,7 @@ impl BoundQuery {
             total: request.total.then_some(counted.total),
             facets: (!request.facets.is_empty()).then_some(&counted.facets),
             passage: None,
+            highlights: None,
             explain: explain.as_ref().map(|explain| (explain, report())),
             score_parts: Vec::new(),
         };
