@@ -23,6 +23,18 @@ export function parseNumber(text: string): number {
   return value;
 }
 
+/** Parses a vector: a list of numbers as JSON. */
+export function parseVector(text: string): number[] {
+  const invalid = () => new InvalidArgumentError('not a list of numbers, such as [0.1, -0.2]');
+  try {
+    const vector: unknown = JSON.parse(text);
+    if (!Array.isArray(vector) || !vector.every((value) => typeof value === 'number')) throw invalid();
+    return vector;
+  } catch {
+    throw invalid();
+  }
+}
+
 /** Adds a text to those of earlier flags. */
 export function addText(text: string, before: string[] = []): string[] {
   return [...before, text];

@@ -1,12 +1,13 @@
 import { type Command, Option } from 'commander';
 import { defaultThreshold } from '../schema/limits.js';
-import { parseNumber } from './option-values.js';
+import { parseNumber, parseVector } from './option-values.js';
 import { type ListingOptions, list, requestOf, withListingOptions } from './records/listing.js';
 import { searchFile } from './records/search-file.js';
 import { checkDatabase, targetCommand } from './target.js';
 
 interface SearchOptions extends ListingOptions {
   database: string;
+  vector?: number[];
   threshold?: number;
   lexical?: number;
   passages?: true;
@@ -20,6 +21,11 @@ export function searchCommand(): Command {
     .argument('[text]', 'what to look for, in plain words')
     .requiredOption('--database <id>', 'database to search', checkDatabase)
     .option(
+      '--vector <values>',
+      'vector to search for, as JSON; a text beside it has the words, with --lexical',
+      parseVector,
+    )
+    .option(
       '--threshold <score>',
       'minimum relevance score, 0 to 1 (default: 0.2; with --lexical 0.2 · (1 - weight))',
       parseNumber,
@@ -29,10 +35,10 @@ export function searchCommand(): Command {
       new Option(
         '--file <file>',
         'search for each line of a file; with --json, print a line for each',
-      ).conflicts(['all', 'count', 'csv']),
+      ).conflicts(['all', 'count', 'csv', 'vector']),
     )
     .option('--passages', 'with --json, show which passage of a long record matches best')
-    .option('--highlights', 'with --json, show which words of each record match');
+    .option('--highlights', 'show which words match: bold in a terminal, as places with --json');
   return withListingOptions(command)
     .examples(
       'cosift search "a tall tower" --database facts',
@@ -40,6 +46,7 @@ export function searchCommand(): Command {
       'cosift search "gustave eiffel" --database facts --lexical 0.3',
       `cosift search "a tall tower" --database facts --where "year < 1900 and country = 'France'"`,
       'cosift search "a tall tower" --database facts --all --csv --columns name,year > towers.csv',
+      'cosift search --vector "[0.6, 0.8]" --database own',
       'cosift search --file queries.txt --database facts --limit 3 --json',
       'cosift search "a tall tower" --database facts --url http://127.0.0.1:8080',
     )
@@ -47,8 +54,10 @@ export function searchCommand(): Command {
 }
 
 async function search(text: string | undefined, options: SearchOptions): Promise<void> {
-  const { database, threshold, lexical, passages, highlights, file } = options;
-  if ((text === undefined) === (file === undefined)) throw new Error('give either a text or --file');
+  const { database, vector, threshold, lexical, passages, highlights, file } = options;
+  const query = { ...(text !== undefined && { text }), ...(vector && { vector }) };
+  const isOne = text !== undefined || vector !== undefined;
+  if (isOne === (file !== undefined)) throw new Error('give either a text, --vector or --file');
   const least = threshold ?? defaultThreshold(lexical);
   const nothing = `no record reaches the threshold ${least}`;
   const search = {
@@ -56,8 +65,7 @@ async function search(text: string | undefined, options: SearchOptions): Promise
     ...(lexical !== undefined && { lexical }),
   };
   const rest = { ...(passages && { passages }), ...(highlights && { highlights }), ...requestOf(options) };
-  if (file !== undefined) await searchFile(database, file, { search, ...rest }, options, nothing);
-  if (text === undefined) return;
-  const request = { search: { text, ...search }, ...rest };
+  if (file !== undefined) return await searchFile(database, file, { search, ...rest }, options, nothing);
+  const request = { search: { ...query, ...search }, ...rest };
   await list(database, { kind: 'search', request }, options, nothing);
 }

@@ -47,9 +47,10 @@ test('a directory and a server find the same for each line of a file', { timeout
   expect(await run(['--url', url, '--key', KEY])).toEqual(ofDirectory);
 
   for (const [wrong, why] of [
-    [['search', '--database', 'facts'], 'give either a text or --file'],
-    [['search', 'a', '--file', file, '--database', 'facts'], 'give either a text or --file'],
+    [['search', '--database', 'facts'], 'give either a text, --vector or --file'],
+    [['search', 'a', '--file', file, '--database', 'facts'], 'give either a text, --vector or --file'],
     [[...command, '--csv'], '--csv'],
+    [[...command, '--vector', '[1]'], '--vector'],
     [['search', '--file', join(data, 'missing'), '--database', 'facts'], 'there is no file'],
   ] as const) {
     const { code, stderr } = await cosift(...wrong, '--url', url, '--key', KEY);

@@ -86,6 +86,7 @@ const COMMANDS = [
   ['get', 'facts', '1'],
   ['databases', 'list', '--json'],
   ['like', 'facts', '1', '--not', '3', '--threshold', '0', '--columns', 'name'],
+  ['search', '--vector', '[0, 0, 6, 1]', '--database', 'many', '--limit', '2', '--json', '--columns', 'none'],
 ];
 
 test(
@@ -102,7 +103,7 @@ test(
 
     const [sorted = '', found, two = '', shown, csv = '', json = '', where = '', all = '', ...others] =
       ofServer;
-    const [count, search, one, list = '', like] = others;
+    const [count, search, one, list = '', like, near = ''] = others;
     expect(sorted.split('\n').map((line) => line.slice(0, 1))).toEqual(['i', '3', '1', '2', '']);
     expect(sorted).not.toContain('\u001b');
     expect(sorted).toContain('12345678901234567890');
@@ -147,6 +148,18 @@ test(
       code: 1,
       stderr: expect.stringContaining('--not: no record has the id 9'),
     });
+
+    expect(JSON.parse(near).results).toHaveLength(2);
+    expect(JSON.parse(near).results[0].relevance_score).toBeGreaterThan(0.9);
+    for (const [vector, why] of [
+      ['[1, "2"]', 'not a list of numbers, such as [0.1, -0.2]'],
+      ['[1, 2', 'not a list of numbers'],
+      ['[1, 2]', 'vector has 2 values, database expects 4'],
+    ] as const) {
+      const { code, stderr } = await cosift('search', '--vector', vector, '--database', 'many', ...server);
+      expect(code).not.toBe(0);
+      expect(stderr).toContain(why);
+    }
 
     // A reader that stops early ends the command quietly.
     const query = `"${process.execPath}" "${MAIN}" query many --all --json --url ${url} --key ${KEY}`;

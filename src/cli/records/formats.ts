@@ -32,28 +32,50 @@ export function csvLines(row: Row): RecordFormat {
   };
 }
 
-/** A table whose columns are as wide as the first batch needs. */
+/** A table whose columns are as wide as the first batch needs. In a terminal, words that are highlighted are bold. */
 export function tableLines(row: Row): RecordFormat {
-  const scores = row.members.indexOf(SCORE);
   let layout: TableLayout | undefined;
   return (records) => {
-    const rows = records.map((record) =>
-      valuesOf(record, row).map((value, at) =>
-        at === scores ? (value as number).toFixed(4) : cellOf(value),
-      ),
-    );
-    if (layout !== undefined) return rows.map(layout.line);
+    const areMarked = process.stdout.isTTY && records.some((record) => record.has('highlights'));
+    const rows = records.map((record) => cellsOf(record, row, areMarked));
+    const lines = ({ line }: TableLayout) => (areMarked ? rows.map(line).map(withBold) : rows.map(line));
+    if (layout !== undefined) return lines(layout);
     const header = [...row.members.map((name) => HEADERS[name] ?? name), ...row.columns];
     layout = new TableLayout(header, rows, outputWidth());
     const { hidden } = layout;
     if (hidden > 0) note(`${hidden} more columns do not fit; --columns chooses the columns to show`);
-    return [header, ...rows].map(layout.line);
+    return [layout.line(header), ...lines(layout)];
   };
 }
 
 export const SCORE = 'relevance_score';
 const HEADERS: Readonly<Record<string, string>> = { [SCORE]: 'score' };
 
-function cellOf(value: unknown): string {
-  return value === undefined || value === null ? '' : String(value);
+function cellsOf(record: OrderedObject, row: Row, areMarked: boolean): string[] {
+  const highlights = record.get('highlights') as OrderedObject | undefined;
+  return valuesOf(record, row).map((value, at) => {
+    if (row.members[at] === SCORE) return (value as number).toFixed(4);
+    const text = value === undefined || value === null ? '' : String(value);
+    if (!areMarked) return text;
+    const column = row.columns[at - row.members.length] ?? '';
+    return marked(text, (highlights?.get(column) ?? []) as [number, number][]);
+  });
+}
+
+/** Invisible characters of no width before and after what is bold, so that a line is as wide as it looks. */
+const BOLD = ['\u2063', '\u2064'] as const;
+
+function marked(text: string, places: readonly (readonly [number, number])[]): string {
+  const plain = (start: number, end?: number) => text.slice(start, end).replaceAll(/[\u2063\u2064]/g, '');
+  let [shown, at] = ['', 0];
+  for (const [start, end] of places) {
+    shown += `${plain(at, start)}${BOLD[0]}${plain(start, end)}${BOLD[1]}`;
+    at = end;
+  }
+  return shown + plain(at);
+}
+
+/** The line as a terminal shows it. Where a cell is cut, an ellipsis ends what is bold. */
+function withBold(line: string): string {
+  return line.replaceAll(/\u2063([^\u2064…]*)\u2064?/g, '\x1b[1m$1\x1b[22m');
 }

@@ -4,6 +4,7 @@ import { CosiftError } from '../../errors.js';
 const OPTIONS = [
   ['/filter', '--where'],
   ['/search/text', 'the text'],
+  ['/search/vector', '--vector'],
   ['/search/like/positive', 'the examples'],
   ['/search/like/negative', '--not'],
   ['/search/like', 'the examples'],
