@@ -44,7 +44,7 @@ export function App() {
   }, [query.database]);
 
   const choose = useCallback((database) => {
-    change({ database, filter: newGroup(), from: '', to: '', sort: '', like: '', lexical: 0 });
+    change({ database, filter: newGroup(), from: '', to: '', sort: '', like: '', lexical: 0, columns: [] });
     close();
   }, []);
   const leave = (id) => {

@@ -1,4 +1,4 @@
-import { shareOf } from './words.js';
+import { shareOf, tellingPlaces } from './words.js';
 
 /** The columns of a description, or those of `records` for a key that may not read descriptions. */
 export function columnsOf(description, records) {
@@ -54,16 +54,18 @@ export function titleColumn(data, embedded = []) {
 /**
  * The columns of a record that have a value. The title comes first; then the column of the passage that matches best; then
  * those that are searched, by the share of the search's words that they have; then the other texts; then the others.
- * `marked` is the words that count in the score, for a column that is searched.
+ * `places` are those of the words that match, of a column that has `highlights`.
  */
-export function rankedColumns(data, { words, embedded, passage, areMarked }) {
+export function rankedColumns(data, { words, embedded, passage, highlights = {} }) {
   const title = titleColumn(data, embedded);
   const present = Object.entries(data)
     .filter(([, value]) => value !== null && value !== '')
     .map(([name, value], at) => {
       const own = isSearched(name, value, embedded) ? words : [];
       const kind = own.length > 0 ? 0 : typeof value === 'string' ? 1 : 2;
-      return { name, value, at, kind, share: shareOf(own, String(value)), marked: areMarked ? own : [] };
+      const text = String(value);
+      const places = Object.hasOwn(highlights, name) ? tellingPlaces(text, highlights[name], words) : [];
+      return { name, value, at, kind, share: shareOf(own, text), places };
     });
   return present.sort(
     (a, b) =>

@@ -12,6 +12,7 @@ import { ResultLine } from './parts/result-line.js';
 import { Results } from './parts/results.js';
 import { SearchForm } from './parts/search-form.js';
 import { SelectedRecord } from './parts/selected-record.js';
+import { ShownColumns } from './parts/shown-columns.js';
 import { EmptyResults, SearchFailure } from './parts/states.js';
 import { Threshold } from './parts/threshold.js';
 import { TimeRange } from './parts/time-range.js';
@@ -107,6 +108,7 @@ export function Explorer({ service, asked, change }) {
       }
       <${Filter} root=${shown.filter} columns=${columns} faults=${faults.byNode} onChange=${change} />
       <${TimeRange} from=${query.from} to=${query.to} faults=${faults.timeRange} onChange=${change} />
+      <${ShownColumns} columns=${columns} shown=${shown.columns} onChange=${change} />
       ${
         facets?.length > 0 &&
         html`<${Facets} facets=${facets} filter=${shown.filter} from=${query.from} to=${query.to} onChange=${change} />`

@@ -20,6 +20,8 @@ export function emptyQuery() {
     /** A column, or a time after `@`; '' for the default order. */
     sort: '',
     direction: 'asc',
+    /** The names of the columns that results show; empty for all. */
+    columns: [],
     /** 'shown' while the map is. */
     map: '',
     /** What colours the points of the map: a column or the score; '' for the first that fits. */
@@ -66,13 +68,21 @@ export function requestOf(query, { cursor, limit = LIMIT } = {}) {
   return { operation: isSearch ? 'search' : 'query', body, pointers };
 }
 
+/** The members of a request that only change what results show. */
+export function shownMembersOf({ like, text, lexical, columns }) {
+  const isMarked = like === '' && text.trim() !== '' && lexical > 0;
+  return { ...(columns.length > 0 && { columns }), ...(isMarked && { highlights: true }) };
+}
+
 /** The fragment of the address that restores a query. It never has a key. */
 export function fragmentOf(query) {
   const parameters = new URLSearchParams();
   const defaults = emptyQuery();
   for (const name of Object.keys(defaults)) {
-    if (name !== 'filter' && query[name] !== defaults[name]) parameters.set(name, String(query[name]));
+    const isText = name !== 'filter' && name !== 'columns';
+    if (isText && query[name] !== defaults[name]) parameters.set(name, String(query[name]));
   }
+  if (query.columns.length > 0) parameters.set('columns', JSON.stringify(query.columns));
   const { filter } = requestFilter(query.filter);
   if (filter !== undefined) parameters.set('filter', JSON.stringify(filter));
   return parameters.toString();
@@ -96,10 +106,20 @@ export function queryOf(fragment) {
   const variant = parameters.get('variant') ?? '';
   if (Object.hasOwn(VARIANTS, variant)) query.variant = variant;
   if (parameters.get('direction') === 'desc') query.direction = 'desc';
+  const columns = jsonOf(parameters.get('columns'));
+  if (Array.isArray(columns)) query.columns = columns.filter((name) => typeof name === 'string');
   try {
-    query.filter = filterFromJson(JSON.parse(parameters.get('filter') ?? ''));
+    query.filter = filterFromJson(jsonOf(parameters.get('filter')));
   } catch {
     // The page shows the query without a filter.
   }
   return query;
+}
+
+function jsonOf(text) {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return undefined;
+  }
 }

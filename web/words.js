@@ -1,5 +1,4 @@
-// Words as searches with exact words compare them: docs/reference/lexical-score.md. Typos are left out, because the
-// vocabulary decides about them.
+// Words about as searches with exact words compare them (docs/reference/lexical-score.md), to order the columns of a card.
 
 /** Of a text of a search, this many words count. */
 const MAX_WORDS = 64;
@@ -65,17 +64,23 @@ export function shareOf(words, text) {
   return words.filter((word) => own.some((other) => isMatch(word, other))).length / words.length;
 }
 
-export function markedParts(text, words) {
-  if (!mayHave(text, words)) return [{ text, isMarked: false }];
+/** The places of words that occur everywhere are left out of `places`, unless the search has no other words. */
+export function tellingPlaces(text, places, words) {
+  if (words.some(({ word }) => STOP_WORDS.has(word))) return places;
+  return places.filter(([start, end]) => !STOP_WORDS.has(folded(text.slice(start, end))));
+}
+
+/** The part of a text from `start` to `end`, split at the places that are marked. */
+export function markedParts(text, places, { start, end }) {
   const parts = [];
-  let end = 0;
-  for (const { 0: own, index } of text.matchAll(WORD)) {
-    const other = folded(own);
-    if (!words.some((word) => isMatch(word, other))) continue;
-    if (index > end) parts.push({ text: text.slice(end, index), isMarked: false });
-    parts.push({ text: own, isMarked: true });
-    end = index + own.length;
+  let at = start;
+  for (const [from, to] of places) {
+    const [first, last] = [Math.max(from, at), Math.min(to, end)];
+    if (first >= last) continue;
+    if (first > at) parts.push({ text: text.slice(at, first), isMarked: false });
+    parts.push({ text: text.slice(first, last), isMarked: true });
+    at = last;
   }
-  if (end < text.length) parts.push({ text: text.slice(end), isMarked: false });
+  if (at < end) parts.push({ text: text.slice(at, end), isMarked: false });
   return parts;
 }

@@ -1,9 +1,6 @@
 import { expect } from 'vitest';
 import { inBrowser } from './browser.js';
 
-// A module of the page has no types.
-const { markedParts, searchedWords } = await import(new URL('../../web/words.js', import.meta.url).href);
-
 const SHOP = [
   {
     sku: 'SKU-000123',
@@ -18,33 +15,12 @@ const SHOP = [
     brand: 'North',
   },
 ];
-const TEXTS = [
-  'Ward warm WARMTH warms',
-  'Crème brûlée',
-  'creme',
-  "C++, c and don't",
-  'dont 3.11',
-  'SKU-000123',
-  '日本語',
-  'os.path',
-  'xyz',
-];
-
 const test = inBrowser(async (service) => {
   await service.call('PUT', '/v1/databases/shop', { embed: { columns: ['title', 'notes'] }, lexical: true });
   await service.call('POST', '/v1/databases/shop/records', {
     records: SHOP.map((data, at) => ({ id: at + 1, data })),
   });
-  await service.call('PUT', '/v1/databases/texts', { embed: { columns: ['text'] }, lexical: true });
-  await service.call('POST', '/v1/databases/texts/records', {
-    records: TEXTS.map((text, at) => ({ id: at + 1, data: { text } })),
-  });
 });
-
-const marked = (text: string, search: string) =>
-  markedParts(text, searchedWords(search))
-    .filter(({ isMarked }: { isMarked: boolean }) => isMarked)
-    .map(({ text }: { text: string }) => text);
 
 test('without a weight of exact words, nothing is marked', async ({ open }) => {
   const tab = await open({ database: 'shop', text: 'warm jacket', threshold: '0' });
@@ -79,34 +55,38 @@ test('the title of a card is the first embedded column', async ({ open }) => {
   await expect.poll(() => page.locator('#map-point').textContent()).toMatch(/^(Warm jacket|Boots)/);
 });
 
-test('a word is marked exactly where it counts in the score', async ({ service }) => {
-  for (const text of [
-    'warm',
-    'war',
-    'creme',
-    'brulee',
-    'c++',
-    'c',
-    "don't",
-    '3.11',
-    '3.1',
-    '日本',
-    'sku',
-    'path',
-  ]) {
-    const { body } = await service.call('POST', '/v1/databases/texts/search', {
-      search: { text, lexical: 1, threshold: 0 },
-      explain: true,
-      pagination: { limit: 100 },
-    });
-    for (const { data, explain } of body.results) {
-      const isMarked = marked(data.text, text).length > 0;
-      expect([text, data.text, isMarked]).toEqual([text, data.text, explain.score.lexical > 0]);
-    }
-  }
+test('words with typos are marked, words that occur everywhere are not', async ({ open }) => {
+  const tab = await open({ database: 'shop', text: 'of the jackest', threshold: '0', lexical: '0.5' });
+  const marks = tab.page.locator('mark');
+  await expect.poll(() => marks.allTextContents()).toEqual(['jackets', 'jacket']);
+  await tab.page.getByRole('searchbox').fill('of the');
+  await expect
+    .poll(async () => (await marks.allTextContents()).toSorted())
+    .toEqual(['of', 'the', 'the', 'them']);
 });
 
-test('words that occur everywhere are not marked beside others', async () => {
-  expect(marked('The Who in the view of a tower', 'a tower in the view')).toEqual(['view', 'tower']);
-  expect(marked('The Who in the view', 'the who')).toEqual(['The', 'Who', 'the']);
+test('the chosen columns are shown, marked, restored and copied', async ({ open }) => {
+  const fragment = { database: 'shop', text: 'jacket', threshold: '0', lexical: '0.5', variant: 'A' };
+  const tab = await open(fragment, { permissions: ['clipboard-read', 'clipboard-write'] });
+  const { page } = tab;
+  await tab.status(/^2 matches/);
+  const choice = page.getByRole('combobox', { name: 'Show only' });
+  const names = () => page.locator('.card').first().locator('.name, dt').allTextContents();
+  await choice.selectOption('notes');
+  await expect.poll(names).toEqual(['notes']);
+  await choice.selectOption('sku');
+  await expect.poll(names).toEqual(['notes', 'sku']);
+  expect(await page.locator('mark').allTextContents()).toEqual(['jackets']);
+  await expect.poll(() => page.url()).toContain('columns=');
+  await page.reload();
+  await expect.poll(names).toEqual(['notes', 'sku']);
+  await tab.checkAccessibility('a choice of columns');
+  await page.getByRole('button', { name: 'Copy as curl' }).click();
+  const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+  expect(copied).toContain('"columns":["notes","sku"],"highlights":true');
+  await page.getByRole('button', { name: 'Do not show notes' }).click();
+  await expect.poll(names).toEqual(['sku']);
+  await page.getByRole('button', { name: 'Do not show sku' }).click();
+  await expect.poll(names).toContain('title');
+  await expect.poll(() => page.url()).not.toContain('columns=');
 });

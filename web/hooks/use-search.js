@@ -1,5 +1,5 @@
 import { ask, databasePath, jsonOf, send } from '../api.js';
-import { requestOf } from '../query.js';
+import { requestOf, shownMembersOf } from '../query.js';
 import { useMemo, useRef, useState } from '../vendor/hooks.js';
 import { useRequest } from './use-request.js';
 
@@ -15,7 +15,8 @@ const COUNT_DELAY_MS = 100;
  * @returns the state of the first page as {@link useRequest} has it, with the `results` of all pages, and `loadMore`
  */
 export function useSearch(key, query, revision) {
-  const { operation, body, pointers } = requestOf(query);
+  const { operation, body: matches, pointers } = requestOf(query);
+  const body = { ...matches, ...shownMembersOf(query) };
   const { database } = query;
   const json = JSON.stringify(body);
   const load = (signal) => requestPage({ key, database, operation, body, signal });
@@ -42,7 +43,7 @@ export function useSearch(key, query, revision) {
         key,
         database,
         operation,
-        body: next.body,
+        body: { ...next.body, ...shownMembersOf(query) },
       });
       setMore({ first: follows, results: [...before, ...page.results], pagination: page.pagination });
     } catch (failure) {

@@ -31,9 +31,8 @@ export function useOpened() {
 /** A record at its place in the results, or alone: its score, its title, the columns that match best first, and its times. */
 export const Card = memo(
   ({ record, at, request, words, embedded, variant, isFirst, opened = CLOSED, onToggle, onLike }) => {
-    const { id, uuid, relevance_score: score, data, timestamps, passage } = record;
-    const areMarked = request.search?.lexical > 0;
-    const [lead, ...others] = rankedColumns(data, { words, embedded, passage, areMarked });
+    const { id, uuid, relevance_score: score, data, timestamps, passage, highlights } = record;
+    const [lead, ...others] = rankedColumns(data, { words, embedded, passage, highlights });
     const shown = opened.columns ? others : others.slice(0, SHOWN_COLUMNS);
     const partOf = ({ name }) => (name === passage?.column ? passage : undefined);
     const explanation = `explanation-${at ?? 'selected'}`;
@@ -98,13 +97,13 @@ function shownName({ name }, part) {
 }
 
 /** A value, or only `part` of it. */
-function shownValue({ value, marked }, part) {
-  if (typeof value !== 'string') return String(value);
-  const { start, end } = part ?? { start: 0, end: value.length };
-  const parts = markedParts(value.slice(start, end), marked).map(({ text, isMarked }) =>
+function shownValue({ value, places }, part) {
+  const whole = String(value);
+  const { start, end } = part ?? { start: 0, end: whole.length };
+  const parts = markedParts(whole, places, { start, end }).map(({ text, isMarked }) =>
     isMarked ? html`<mark>${text}</mark>` : text,
   );
-  return [start > 0 && '… ', ...parts, end < value.length && ' …'];
+  return [start > 0 && '… ', ...parts, end < whole.length && ' …'];
 }
 
 const titleOf = (timestamps) =>
