@@ -43,7 +43,7 @@ export class LinkedAbort implements Disposable {
 }
 
 /** Any number of calls may have the same signal, but by default Node reports its eleventh listener as a leak. */
-function allowAnyNumber(signal: AbortSignal): void {
+export function allowAnyNumber(signal: AbortSignal): void {
   try {
     events?.setMaxListeners(0, signal);
   } catch {

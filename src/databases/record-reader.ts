@@ -1,4 +1,5 @@
 import { FairLimiter } from '../async/fair-limiter.js';
+import { allowAnyNumber } from '../async/linked-abort.js';
 import type { Stoppable } from '../async/stoppable.js';
 import { besideErrors, CosiftError, isCode, type Problem, refusalOf } from '../errors.js';
 import {
@@ -76,6 +77,8 @@ export class RecordReader {
     const { store, infos, turns, limits, calls } = this.#dependencies;
     return await calls.run(async () => {
       const start = performance.now();
+      // The text of each search may wait for the model.
+      if (requests.length > 1 && options.signal !== undefined) allowAnyNumber(options.signal);
       // The pages of a response share its size.
       const pageBytes = Math.floor(limits.page_bytes / requests.length);
       for (;;) {
