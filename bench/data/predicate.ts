@@ -65,7 +65,7 @@ const TIME =
   /^(\d{4}-\d\d-\d\d)(?:T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,9}))?)?(?:Z|([-+])([01]\d|2[0-3]):([0-5]\d)))?$/;
 
 /** Nanoseconds since 1970 of an ISO 8601 date or time; undefined for another text. */
-function nanosecondsOf(text: string): bigint | undefined {
+export function nanosecondsOf(text: string): bigint | undefined {
   const [, day, ...parts] = TIME.exec(text) ?? [];
   if (day === undefined) return undefined;
   const date = new Date(`${day}T00:00:00Z`);

@@ -9,7 +9,7 @@ export const FILES: Readonly<Record<string, Readonly<Record<string, string>>>> =
     FilterNode: 'Filter<T = Data>',
   },
   requests: {
-    Search: 'Search',
+    Search: 'Search<T = Data>',
     TimeRange: 'TimeRange',
     Pagination: 'Pagination',
     ValuesFacet: 'ValuesFacet<T = Data>',
@@ -68,6 +68,9 @@ export const FILES: Readonly<Record<string, Readonly<Record<string, string>>>> =
 /** Components that only the HTTP interface has, or whose types are written by hand. */
 export const INTERNAL: ReadonlySet<string> = new Set([
   'Data',
+  'FilterBoost',
+  'NearnessBoost',
+  'Boost',
   'Batch',
   'LineEvent',
   'DeleteResult',
@@ -99,6 +102,7 @@ export const MEMBERS: Readonly<Record<string, string>> = {
   'KeyDescription.actions[]': 'Action',
   'KeyDescription.databases[]': 'string',
   'Search.vector': 'Vector',
+  'Search.boosts[]': 'Boost<T>',
   'NewRecord.vector': 'Vector',
   'StoredRecord.highlights': '{ [Column in ColumnName<T>]?: [start: number, end: number][] }',
   'Page.results[]': 'Item',
@@ -112,9 +116,9 @@ export const MEMBERS: Readonly<Record<string, string>> = {
 
 /** Names of the alternatives of a schema, by the member that only this alternative requires. */
 export const ALTERNATIVES: Readonly<Record<string, string>> = {
-  'Search.text': 'TextSearch',
-  'Search.vector': 'VectorSearch',
-  'Search.like': 'LikeSearch',
+  'Search.text': 'TextSearch<T = Data>',
+  'Search.vector': 'VectorSearch<T = Data>',
+  'Search.like': 'LikeSearch<T = Data>',
   'Sort.column': 'ColumnSort<T = Data>',
   'Sort.time': 'TimeSort',
   'DeleteRequest.ids': 'DeleteByIds',
@@ -159,6 +163,50 @@ export const NESTED: Readonly<Record<string, string>> = {
 
 /** Types that depend on `T` in ways that no schema describes, by file. */
 export const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  requests: {
+    Boost: `
+/** A part of the relevance score that depends on the data or the times of the record. */
+type Boost<T = Data> = {
+  /** Weight of the boost in the relevance score, from 0 to 1. The weights of a search are at most 1 together. */
+  weight: number;
+} & (
+  | {
+      /** The boost is 1 where the filter passes, otherwise 0. */
+      filter: Filter<T>;
+      column?: undefined;
+      time?: undefined;
+      target?: undefined;
+      scale?: undefined;
+    }
+  | (Nearness & {
+      /** The column of the value: a number, or with a \`target\` that is a text a string that is a date or a time. */
+      column: ColumnName<T>;
+      time?: undefined;
+    })
+  | (Nearness & {
+      /** The time of the record that is the value. */
+      time: 'created_at' | 'changed_at' | 'synced_at';
+      column?: undefined;
+    })
+);
+`,
+    Nearness: `
+/** The boost is max(0, 1 - |value - target| / scale); 0 for a record without a value. */
+interface Nearness {
+  /**
+   * The value that counts most: a number, or a date or time in ISO 8601; of a time of the record also milliseconds since
+   * 1970.
+   */
+  target: number | string;
+  /**
+   * The distance from which on a value counts nothing, above 0; for times an ISO 8601 duration of weeks, days, hours,
+   * minutes and seconds, such as \`P30D\` or \`PT12H\`, or milliseconds.
+   */
+  scale: number | string;
+  filter?: undefined;
+}
+`,
+  },
   filter: {
     EqualityRule: `
 /** The rules that compare a column of \`T\` with values of the column's type. */

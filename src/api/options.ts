@@ -5,6 +5,7 @@ import type {
   Filter,
   LineProgress,
   Reembedding,
+  Search,
   Sort,
   TimeRange,
   TimeRangeFrom,
@@ -72,10 +73,10 @@ export interface PageOptions<T> extends SelectOptions<T> {
 }
 
 /** Which scores a search returns. */
-export interface ScoreOptions {
+export interface ScoreOptions<T> {
   /**
    * Minimum relevance score of the results, from 0 (unrelated) to 1 (the same meaning); a score equal to it passes.
-   * Default: 0.2; with `lexical`, 0.2 times (1 - lexical).
+   * Default: 0.2; with `lexical` and `boosts`, 0.2 times (1 - lexical - the weights).
    */
   threshold?: number | undefined;
   /**
@@ -83,10 +84,16 @@ export interface ScoreOptions {
    * setting `lexical`. Default: 0.
    */
   lexical?: number | undefined;
+  /**
+   * Parts of the relevance score that depend on the data and the times of records, up to 8, each with its `weight`: 1 where
+   * a `filter` passes, or max(0, 1 - |value - target| / scale) for the value of a `column` or a `time`. Times are texts
+   * in ISO 8601, and their scales durations such as `P30D`; or milliseconds. Default: none.
+   */
+  boosts?: Search<T>['boosts'];
 }
 
 /** Options of `search` and `searchAll`. */
-export interface SearchOptions<T = Data> extends PageOptions<T>, ScoreOptions {
+export interface SearchOptions<T = Data> extends PageOptions<T>, ScoreOptions<T> {
   /**
    * Whether to show which passage of a long record matches best, in the member `passage` of its result. Default: false.
    */
@@ -105,7 +112,7 @@ export interface QueryOptions<T = Data> extends PageOptions<T> {
 }
 
 /** Options of `map`. */
-export interface MapOptions<T = Data> extends SelectOptions<T>, ScoreOptions {
+export interface MapOptions<T = Data> extends SelectOptions<T>, ScoreOptions<T> {
   /** What to search for. Default: the records that were last synced. */
   search?: Query | undefined;
   /** The columns that each point has in its `data`, up to 16. Default: none. */

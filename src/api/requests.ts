@@ -45,6 +45,7 @@ interface Names {
 }
 
 type QueryOption = 'query' | 'search';
+type Boosts = readonly { filter?: unknown }[] | undefined;
 
 /** @throws {CosiftError} `invalid_request` for options that are unknown or have values that are not allowed. */
 export function searchCall<T>(
@@ -53,11 +54,11 @@ export function searchCall<T>(
   option: QueryOption = 'query',
 ): Call<SearchRequest> {
   checkOptions('search', options);
-  const { filter, threshold, lexical, timeRange, limit, cursor, signal, ...extras } = options;
-  const search = { ...queryOf(query, option), threshold, lexical };
+  const { filter, threshold, lexical, boosts, timeRange, limit, cursor, signal, ...extras } = options;
+  const search = { ...queryOf(query, option), threshold, lexical, boosts: boostsOf(boosts) };
   const pagination = { limit, cursor };
   const request = { search, filter, time_range: timeRange, pagination, ...extras };
-  return selectingCall(request, signal, namesOf(query, option));
+  return selectingCall(request, signal, namesOf(query, option, boosts));
 }
 
 /**
@@ -94,12 +95,13 @@ export function queryCall<T>(options: QueryOptions<T> = {}): Call<QueryRequest> 
 
 export function mapCall<T>(options: MapOptions<T> = {}): Call<MapRequest> {
   checkOptions('map', options);
-  const { search: query, threshold, lexical, filter, timeRange, columns, signal } = options;
+  const { search: query, threshold, lexical, boosts, filter, timeRange, columns, signal } = options;
   // Weights without anything to search for are sent, too, so that the schema refuses them.
-  const isSearch = [query, threshold, lexical].some((value) => value !== undefined);
+  const isSearch = [query, threshold, lexical, boosts].some((value) => value !== undefined);
   const text = query === undefined ? {} : queryOf(query, 'search');
-  const search = isSearch ? { ...text, threshold, lexical } : undefined;
-  return selectingCall({ search, filter, time_range: timeRange, columns }, signal, namesOf(query, 'search'));
+  const search = isSearch ? { ...text, threshold, lexical, boosts: boostsOf(boosts) } : undefined;
+  const names = namesOf(query, 'search', boosts);
+  return selectingCall({ search, filter, time_range: timeRange, columns }, signal, names);
 }
 
 export function deleteCall<T>(options: DeleteOptions<T>): Call<DeleteRequest> {
@@ -160,10 +162,18 @@ function queryOf(query: Query, option: QueryOption): object {
   return query;
 }
 
-function namesOf(query: Query | undefined, option: QueryOption): ArgumentNames {
+function namesOf(query: Query | undefined, option: QueryOption, boosts: Boosts): ArgumentNames {
+  const ofRules = Array.isArray(boosts)
+    ? boosts.flatMap((boost, at): ArgumentNames => {
+        const place = `/boosts/${at}/filter`;
+        return isRule(boost?.filter) ? [[`/search${place}/rules/0`, place]] : [];
+      })
+    : [];
   return [
+    ...ofRules,
     ['/search/threshold', '/threshold'],
     ['/search/lexical', '/lexical'],
+    ['/search/boosts', '/boosts'],
     ...(typeof query === 'string' ? ([['/search/text', `/${option}`]] as const) : []),
     ['/search', `/${option}`],
   ];
@@ -175,14 +185,13 @@ function selectingCall<Request>(
   names: ArgumentNames = [],
 ): Call<Request> {
   const { filter } = request;
-  const isRule = typeof filter === 'object' && filter !== null && !isGroup(filter);
   const members: ArgumentNames = [
     ...names,
     ['/time_range', '/timeRange'],
     ['/pagination', ''],
-    ...(isRule ? ([['/filter/rules/0', '/filter']] as const) : []),
+    ...(isRule(filter) ? ([['/filter/rules/0', '/filter']] as const) : []),
   ];
-  const whole = isRule ? { ...request, filter: { rules: [filter] } } : request;
+  const whole = { ...request, filter: grouped(filter) };
   return callOf(whole as Request, { whole: 'the options', members, signal });
 }
 
@@ -204,6 +213,25 @@ function callOf<Request>(
   } catch (error) {
     throw named(error);
   }
+}
+
+/** A filter in the form in which a service takes it; any other value as it is. */
+function grouped(filter: unknown): unknown {
+  return isRule(filter) ? { rules: [filter] } : filter;
+}
+
+/** The boosts with their filters in the form in which a service takes them. */
+function boostsOf(boosts: Boosts): unknown {
+  if (!Array.isArray(boosts)) return boosts;
+  return Array.from(boosts, (boost) => {
+    if (!isPlain(boost) || !('filter' in boost)) return boost;
+    const { filter, ...rest } = boost;
+    return { ...rest, filter: grouped(filter) };
+  });
+}
+
+function isRule(filter: unknown): boolean {
+  return typeof filter === 'object' && filter !== null && !isGroup(filter);
 }
 
 export function asGroup(filter: Filter): FilterGroup {

@@ -1,13 +1,15 @@
 import type { Command } from 'commander';
-import { DEFAULTS } from '../schema/limits.js';
+import { DEFAULTS, defaultThreshold } from '../schema/limits.js';
 import { parseNumber } from './option-values.js';
 import { type ListingOptions, list, requestOf, withListingOptions } from './records/listing.js';
 import { addId, idOf } from './records/record-id.js';
 import { checkDatabase, targetCommand } from './target.js';
+import { type Boost, boostOption } from './where/parse-boost.js';
 
 interface LikeOptions extends ListingOptions {
   not?: string[];
   threshold?: number;
+  boost?: Boost[];
   passages?: true;
 }
 
@@ -19,9 +21,10 @@ export function likeCommand(): Command {
     .option('--not <id>', 'id of a record that the results are unlike; may be repeated', addId)
     .option(
       '--threshold <score>',
-      `minimum relevance score, 0 to 1 (default: ${DEFAULTS.threshold})`,
+      `minimum relevance score, 0 to 1 (default: ${DEFAULTS.threshold}; with --boost ${DEFAULTS.threshold} · (1 - weights))`,
       parseNumber,
     )
+    .addOption(boostOption())
     .option('--passages', 'with --json, show which passage of a long record matches best');
   return withListingOptions(command)
     .examples(
@@ -33,15 +36,16 @@ export function likeCommand(): Command {
 }
 
 async function like(database: string, ids: string[], options: LikeOptions): Promise<void> {
-  const { not, threshold, passages } = options;
+  const { not, threshold, boost, passages } = options;
   const request = {
     search: {
       like: { positive: ids.map(idOf), ...(not && { negative: not.map(idOf) }) },
       ...(threshold !== undefined && { threshold }),
+      ...(boost !== undefined && { boosts: boost }),
     },
     ...(passages && { passages }),
     ...requestOf(options),
   };
-  const nothing = `no other record reaches the threshold ${threshold ?? DEFAULTS.threshold}`;
+  const nothing = `no other record reaches the threshold ${threshold ?? defaultThreshold(0, boost)}`;
   await list(database, { kind: 'search', request }, options, nothing);
 }

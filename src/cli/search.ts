@@ -4,12 +4,14 @@ import { parseNumber, parseVector } from './option-values.js';
 import { type ListingOptions, list, requestOf, withListingOptions } from './records/listing.js';
 import { searchFile } from './records/search-file.js';
 import { checkDatabase, targetCommand } from './target.js';
+import { type Boost, boostOption } from './where/parse-boost.js';
 
 interface SearchOptions extends ListingOptions {
   database: string;
   vector?: number[];
   threshold?: number;
   lexical?: number;
+  boost?: Boost[];
   passages?: true;
   highlights?: true;
   file?: string;
@@ -27,10 +29,11 @@ export function searchCommand(): Command {
     )
     .option(
       '--threshold <score>',
-      'minimum relevance score, 0 to 1 (default: 0.2; with --lexical 0.2 · (1 - weight))',
+      'minimum relevance score, 0 to 1 (default: 0.2; with --lexical and --boost 0.2 · (1 - weights))',
       parseNumber,
     )
     .option('--lexical <weight>', 'weight of exact words in the score, 0 to 1 (default: 0)', parseNumber)
+    .addOption(boostOption())
     .addOption(
       new Option(
         '--file <file>',
@@ -44,6 +47,7 @@ export function searchCommand(): Command {
       'cosift search "a tall tower" --database facts',
       'cosift search "a tall tower" --database facts --threshold 0.4 --limit 3 --json',
       'cosift search "gustave eiffel" --database facts --lexical 0.3',
+      'cosift search "a tall tower" --database facts --boost "0.3 by year near 1900 within 50"',
       `cosift search "a tall tower" --database facts --where "year < 1900 and country = 'France'"`,
       'cosift search "a tall tower" --database facts --all --csv --columns name,year > towers.csv',
       'cosift search --vector "[0.6, 0.8]" --database own',
@@ -54,15 +58,16 @@ export function searchCommand(): Command {
 }
 
 async function search(text: string | undefined, options: SearchOptions): Promise<void> {
-  const { database, vector, threshold, lexical, passages, highlights, file } = options;
+  const { database, vector, threshold, lexical, boost, passages, highlights, file } = options;
   const query = { ...(text !== undefined && { text }), ...(vector && { vector }) };
   const isOne = text !== undefined || vector !== undefined;
   if (isOne === (file !== undefined)) throw new Error('give either a text, --vector or --file');
-  const least = threshold ?? defaultThreshold(lexical);
+  const least = threshold ?? defaultThreshold(lexical, boost);
   const nothing = `no record reaches the threshold ${least}`;
   const search = {
     ...(threshold !== undefined && { threshold }),
     ...(lexical !== undefined && { lexical }),
+    ...(boost !== undefined && { boosts: boost }),
   };
   const rest = { ...(passages && { passages }), ...(highlights && { highlights }), ...requestOf(options) };
   if (file !== undefined) return await searchFile(database, file, { search, ...rest }, options, nothing);

@@ -184,8 +184,9 @@ function storeSearch(
 ): StoreSearch {
   const request = {
     form,
-    threshold: search.threshold ?? defaultThreshold(search.lexical),
+    threshold: search.threshold ?? defaultThreshold(search.lexical, search.boosts),
     lexical: lexicalOf(search),
+    boosts: search.boosts,
     ...pagination,
     ...query,
     limit: pagination?.limit ?? DEFAULTS.limit,

@@ -3,7 +3,7 @@ import { CosiftError, type ErrorCode, type Problem } from '../errors.js';
 import { COMPONENTS, type ComponentName } from './components.js';
 import { LIST_OPERATORS, TIME_OPERATORS } from './filter.js';
 import { instantOf } from './instants.js';
-import { LIMITS, type Limits, MAX_EXAMPLES, MAX_LISTED_VALUES } from './limits.js';
+import { LIMITS, type Limits, MAX_BOOSTS, MAX_EXAMPLES, MAX_LISTED_VALUES } from './limits.js';
 import { codeByPlace } from './plain.js';
 import { problemsOf } from './problems-of.js';
 import type { FilterGroup } from './types/filter.js';
@@ -216,11 +216,30 @@ function refused(code: ErrorCode, ...problems: Problem[]): CosiftError {
 }
 
 /**
- * Checks a request that may have a filter: the depth and the size of the filter before the schema, whose time grows with
- * the filter, and its times after it.
+ * Checks a request that may have filters: the depth and the size of each before the schema, whose time grows with the
+ * filters, and their times after it.
  */
 function checkWithFilter(value: unknown, limits: Limits, check: SchemaCheck): void {
-  const filter: unknown = (value as { filter?: unknown } | null | undefined)?.filter;
+  const wrongTimes = filtersOf(value).flatMap(([pointer, filter]) => checkFilter(filter, pointer, limits));
+  check(value);
+  if (wrongTimes.length > 0) throw refused('invalid_filter', ...wrongTimes);
+}
+
+/** The filters of a request that may have any shape, with their pointers. */
+function filtersOf(value: unknown): [pointer: string, filter: unknown][] {
+  const { filter, search } = (value ?? {}) as { filter?: unknown; search?: { boosts?: unknown } | null };
+  const boosts: unknown = search?.boosts;
+  // A list that is too long is refused by the schema.
+  const items: readonly unknown[] = Array.isArray(boosts) ? boosts.slice(0, MAX_BOOSTS) : [];
+  const filters = items.map((boost, at): [string, unknown] => [
+    `/search/boosts/${at}/filter`,
+    (boost as { filter?: unknown } | null | undefined)?.filter,
+  ]);
+  return [['/filter', filter] as [string, unknown], ...filters].filter(([, filter]) => filter !== undefined);
+}
+
+/** Checks the depth and the size of a filter. Returns the problems of its times. */
+function checkFilter(filter: unknown, place: string, limits: Limits): Problem[] {
   const wrongTimes: Problem[] = [];
   let rules = 0;
   let listed = 0;
@@ -252,9 +271,8 @@ function checkWithFilter(value: unknown, limits: Limits, check: SchemaCheck): vo
     if (!Array.isArray(node.rules)) return;
     for (const [i, child] of node.rules.entries()) walk(child, depth + 1, `${pointer}/rules/${i}`);
   };
-  if (filter !== undefined) walk(filter, 1, '/filter');
-  check(value);
-  if (wrongTimes.length > 0) throw refused('invalid_filter', ...wrongTimes);
+  walk(filter, 1, place);
+  return wrongTimes;
 }
 
 /** Checks the length of the value of a rule, or of each value of its list. */

@@ -67,6 +67,9 @@ export const MAX_EMBEDDED_TEXTS = 64;
 /** Maximum number of examples of a search. */
 export const MAX_EXAMPLES = 100;
 
+/** Maximum number of boosts of a search. */
+export const MAX_BOOSTS = 8;
+
 /** Maximum length of a cursor: that of a search by examples has the vector that was searched for. */
 export const MAX_CURSOR_LENGTH = 24_576;
 
@@ -86,11 +89,12 @@ export const DEFAULTS = {
 const SCORE_STEPS = 1e9;
 
 /**
- * The threshold of a search that names none. Records without a word of the search keep the part of their score that is
- * meaning, so those that a search by meaning finds are found with every weight of words.
+ * The threshold of a search that names none. Records without a word of the search and without a boost keep the part of
+ * their score that is meaning, so those that a search by meaning finds are found with all weights of words and boosts.
  */
-export function defaultThreshold(lexical = 0): number {
-  return Math.round(DEFAULTS.threshold * (1 - lexical) * SCORE_STEPS) / SCORE_STEPS;
+export function defaultThreshold(lexical = 0, boosts: readonly { weight: number }[] = []): number {
+  const meaning = boosts.reduce((rest, { weight }) => rest - weight, 1 - lexical);
+  return Math.max(Math.round(DEFAULTS.threshold * meaning * SCORE_STEPS) / SCORE_STEPS, 0);
 }
 
 /** Maximum nesting depth of a JSON body: two levels per group of the deepest filter, and 8 for the rest. */

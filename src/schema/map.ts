@@ -7,11 +7,11 @@ import { score } from './pages.js';
 /** Points of a map at most. */
 export const MAP_POINTS = 2_000;
 
-export function mapRequestSchema(group: string) {
+export function mapRequestSchema(search: string, group: string) {
   return object(
     `Which records to put on a map: the first ${MAP_POINTS.toLocaleString('en')} matches of a search, or of a query.`,
     {
-      'search?': ref('Search', 'What to search for. Default: the records that were last synced.'),
+      'search?': ref(search, 'What to search for. Default: the records that were last synced.'),
       'filter?': ref(group, 'Rules that every record satisfies. Default: all records.'),
       'time_range?': ref('TimeRange'),
       'columns?': list(column, 'The columns that each point has in its `data`. Default: none.', {
@@ -29,7 +29,7 @@ export function mapRequestSchema(group: string) {
   );
 }
 
-export const mapRequest = mapRequestSchema('FilterGroup');
+export const mapRequest = mapRequestSchema('Search', 'FilterGroup');
 
 /** The schema of a point with these members for the identity of its record. */
 export function pointSchema(identity: Members) {

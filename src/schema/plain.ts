@@ -23,7 +23,7 @@ export function escapeToken(name: string): string {
 
 /** The code of a request with these problems. */
 export function codeByPlace(problems: readonly Problem[]): ErrorCode {
-  return problems.every(({ pointer }) => /^\/filter(\/|$)/.test(pointer))
+  return problems.every(({ pointer }) => /^(\/search\/boosts\/\d+)?\/filter(\/|$)/.test(pointer))
     ? 'invalid_filter'
     : 'invalid_request';
 }

@@ -150,9 +150,9 @@ function problemOf(error: ErrorObject): Problem {
 
 // Pointers of members whose problems have specific codes.
 const COLUMN = /\/column$/;
-const RULES = /^\/filter(\/.*)?\/rules$/;
-const OPERATOR = /^\/filter\/.*\/operator$/;
-const CONDITION = /^\/filter(\/.*)?\/condition$/;
+const RULES = /^(\/search\/boosts\/\d+)?\/filter(\/.*)?\/rules$/;
+const OPERATOR = /^(\/search\/boosts\/\d+)?\/filter\/.*\/operator$/;
+const CONDITION = /^(\/search\/boosts\/\d+)?\/filter(\/.*)?\/condition$/;
 
 /** The problem of a value that is not one of the allowed ones. */
 function choice(pointer: string, given: unknown, allowed: readonly unknown[]): Problem {

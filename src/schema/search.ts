@@ -1,63 +1,136 @@
 import { column } from './filter.js';
 import { recordId } from './ids.js';
 import { flag, list, object, oneOf, ref } from './json-schema.js';
-import { DEFAULTS, LIMITS, MAX_COLUMNS, MAX_CURSOR_LENGTH, MAX_EXAMPLES } from './limits.js';
+import { DEFAULTS, LIMITS, MAX_BOOSTS, MAX_COLUMNS, MAX_CURSOR_LENGTH, MAX_EXAMPLES } from './limits.js';
 
 function examplesSchema(description: string, minItems: number) {
   return list(recordId, description, { minItems, maxItems: MAX_EXAMPLES });
 }
 
-export const search = object(
-  'What to search for: a text, in a database with a model, a vector, or examples.',
-  {
-    'text?': {
-      type: 'string',
-      minLength: 1,
-      description:
-        `Text to search for by meaning, at most ${LIMITS.search_text_bytes} bytes of UTF-8. Only for a database with a model. ` +
-        'Beside `vector`, and only with `lexical`, it is the text whose words are searched for.',
-    },
-    'vector?': list(
-      { type: 'number' },
-      'A vector with as many values as the database has dimensions, such as one that the model of the database made.',
-      { minItems: 1, maxItems: 4096 },
-    ),
-    'like?': object(
-      `Records that are examples, at most ${MAX_EXAMPLES}: the search is for what is like the mean of the positive ones and ` +
-        'unlike that of the negative ones. The examples are no results.',
-      {
-        positive: examplesSchema(
-          'Ids of records that results are like: integers, UUIDs, or `key:` and a key.',
-          1,
-        ),
-        'negative?': examplesSchema('Ids of records that results are unlike. Default: none.', 0),
+const boostWeight = {
+  type: 'number',
+  minimum: 0,
+  maximum: 1,
+  description: 'Weight of the boost in the relevance score. The weights of a search are at most 1 together.',
+} as const;
+
+/** The schema of a boost by a filter whose schema is `group`. */
+export function filterBoostSchema(group: string) {
+  return object('Adds its weight to the relevance score of records that pass a filter.', {
+    weight: boostWeight,
+    filter: ref(group, 'The boost is 1 where the filter passes, otherwise 0.'),
+  });
+}
+
+/** The schema of a boost by the nearness of a column, or of one of these times. */
+export function nearnessBoostSchema(times: readonly string[]) {
+  return object(
+    'Adds to the relevance score its weight times max(0, 1 - |value - target| / scale); nothing for a record without a ' +
+      'value.',
+    {
+      weight: boostWeight,
+      'column?': {
+        ...column,
+        description:
+          'The column of the value: a number, or with a `target` that is a text a string that is a date or a time.',
       },
-    ),
-    'threshold?': {
-      type: 'number',
-      minimum: 0,
-      maximum: 1,
-      description:
-        'Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to it passes. ' +
-        `Default: ${DEFAULTS.threshold}; with \`lexical\`, ${DEFAULTS.threshold} times (1 - lexical).`,
+      'time?': oneOf(times, 'The time of the record that is the value.'),
+      target: {
+        type: ['number', 'string'],
+        description:
+          'The value that counts most: a number, or a date or time in ISO 8601; of a time of the record also ' +
+          'milliseconds since 1970. A search for what is near the present time states that time.',
+      },
+      scale: {
+        type: ['number', 'string'],
+        description:
+          'The distance from which on a value counts nothing, above 0; for times an ISO 8601 duration of weeks, days, ' +
+          'hours, minutes and seconds, such as `P30D` or `PT12H`, or milliseconds.',
+      },
     },
-    'lexical?': {
-      type: 'number',
-      minimum: 0,
-      maximum: 1,
-      description:
-        'Weight of exact words in the relevance score: it is (1 - lexical) times the similarity in meaning plus ' +
-        'lexical times the lexical score. Above 0 only for a database with the setting `lexical`. Default: 0.',
+    { oneOf: [{ required: ['column'] }, { required: ['time'] }] },
+  );
+}
+
+/** The schema of a boost of one of these schemas. */
+export function boostSchema(ofFilter: string, ofNearness: string) {
+  return {
+    description: 'A part of the relevance score that depends on the data or the times of the record.',
+    if: { type: 'object', required: ['filter'] },
+    // biome-ignore lint/suspicious/noThenProperty: the keyword's name
+    then: ref(ofFilter),
+    else: ref(ofNearness),
+  } as const;
+}
+
+const TIMES = ['created_at', 'changed_at', 'synced_at'];
+
+export const filterBoost = filterBoostSchema('FilterGroup');
+export const nearnessBoost = nearnessBoostSchema(TIMES);
+export const boost = boostSchema('FilterBoost', 'NearnessBoost');
+
+/** The schema of a search whose boosts have this schema. */
+export function searchSchema(boost: string) {
+  return object(
+    'What to search for: a text, in a database with a model, a vector, or examples.',
+    {
+      'text?': {
+        type: 'string',
+        minLength: 1,
+        description:
+          `Text to search for by meaning, at most ${LIMITS.search_text_bytes} bytes of UTF-8. Only for a database with a model. ` +
+          'Beside `vector`, and only with `lexical`, it is the text whose words are searched for.',
+      },
+      'vector?': list(
+        { type: 'number' },
+        'A vector with as many values as the database has dimensions, such as one that the model of the database made.',
+        { minItems: 1, maxItems: 4096 },
+      ),
+      'like?': object(
+        `Records that are examples, at most ${MAX_EXAMPLES}: the search is for what is like the mean of the positive ones and ` +
+          'unlike that of the negative ones. The examples are no results.',
+        {
+          positive: examplesSchema(
+            'Ids of records that results are like: integers, UUIDs, or `key:` and a key.',
+            1,
+          ),
+          'negative?': examplesSchema('Ids of records that results are unlike. Default: none.', 0),
+        },
+      ),
+      'threshold?': {
+        type: 'number',
+        minimum: 0,
+        maximum: 1,
+        description:
+          'Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to it passes. ' +
+          `Default: ${DEFAULTS.threshold}; with \`lexical\` and \`boosts\`, ${DEFAULTS.threshold} times (1 - lexical - the weights).`,
+      },
+      'lexical?': {
+        type: 'number',
+        minimum: 0,
+        maximum: 1,
+        description:
+          'Weight of exact words in the relevance score: it is (1 - lexical) times the similarity in meaning plus ' +
+          'lexical times the lexical score. Above 0 only for a database with the setting `lexical`. Default: 0.',
+      },
+      'boosts?': list(
+        ref(boost),
+        'Parts of the relevance score besides meaning and exact words: it is (1 - lexical - the weights) times the ' +
+          'similarity in meaning, plus lexical times the lexical score, plus the sum of weight times boost. Default: none.',
+        { maxItems: MAX_BOOSTS },
+      ),
     },
-  },
-  {
-    oneOf: [
-      { required: ['text'], not: { anyOf: [{ required: ['vector'] }, { required: ['like'] }] } },
-      { required: ['vector'], not: { required: ['like'] }, dependentRequired: { text: ['lexical'] } },
-      { required: ['like'], not: { anyOf: [{ required: ['text'] }, { required: ['vector'] }] } },
-    ],
-  },
-);
+    {
+      oneOf: [
+        { required: ['text'], not: { anyOf: [{ required: ['vector'] }, { required: ['like'] }] } },
+        { required: ['vector'], not: { required: ['like'] }, dependentRequired: { text: ['lexical'] } },
+        { required: ['like'], not: { anyOf: [{ required: ['text'] }, { required: ['vector'] }] } },
+      ],
+    },
+  );
+}
+
+export const search = searchSchema('Boost');
 
 export const pagination = object('Which page of the matches to return.', {
   'limit?': {
@@ -110,13 +183,13 @@ export function sortSchema(names: readonly string[]) {
   );
 }
 
-export const sort = sortSchema(['created_at', 'changed_at', 'synced_at']);
+export const sort = sortSchema(TIMES);
 
-export function searchRequestSchema(group: string) {
+export function searchRequestSchema(search: string, group: string) {
   return object(
     'A search by meaning.',
     {
-      search: ref('Search'),
+      search: ref(search),
       'filter?': ref(group, 'Rules that every result satisfies. Default: all records.'),
       'time_range?': ref('TimeRange'),
       'pagination?': ref('Pagination'),
@@ -167,5 +240,5 @@ export function queryRequestSchema(group: string, sort: string) {
   );
 }
 
-export const searchRequest = searchRequestSchema('FilterGroup');
+export const searchRequest = searchRequestSchema('Search', 'FilterGroup');
 export const queryRequest = queryRequestSchema('FilterGroup', 'Sort');

@@ -269,6 +269,8 @@ export interface StoreSearchRequest
   threshold: number;
   /** The weight of the words of a text in the score, 0 to 1. Absent: the score is the similarity of the vectors. */
   lexical?: { weight: number; text: string } | undefined;
+  /** The parts of the score that depend on data and times. */
+  boosts?: SearchRequest['search']['boosts'];
   /** The integer ids of records that are no results. */
   excluded?: readonly number[] | undefined;
   /** What the cursor of the next page ends with. */

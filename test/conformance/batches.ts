@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { CosiftError } from '../../src/errors.js';
 import { RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
+import { randomBoosts } from './boost-oracle.js';
 import type { OpenDatabases } from './open-databases.js';
 import { randomDatabase } from './random-database.js';
 import { DIMENSIONS, randomFilter, randomVector } from './random-records.js';
@@ -23,6 +24,7 @@ function comparable(outcome: Page | CosiftError): unknown {
 }
 
 const VECTOR = Array(DIMENSIONS).fill(1);
+const HALF = { weight: 0.6, column: 'size', target: 1, scale: 1 };
 
 /** Requests that are refused although their schema allows them. */
 const INVALID = [
@@ -31,6 +33,7 @@ const INVALID = [
   { search: { text: 'a text, in a database without a model' } },
   { search: { vector: VECTOR, lexical: 0.5 } },
   { search: { vector: VECTOR, text: 'words', lexical: 0.5 } },
+  { search: { vector: VECTOR, boosts: [HALF, HALF] } },
   { search: { vector: VECTOR }, pagination: { cursor: 'not a cursor' } },
   { search: { like: { positive: [999_999] } } },
 ];
@@ -44,6 +47,7 @@ async function randomRequest(random: Random, database: TestDatabase, asking: Ask
         ? { like: { positive: [1, 2 + random.below(20)] } }
         : { vector: randomVector(random) }),
       threshold: random.pick([0, 0.2, 0.4]),
+      ...(random.chance(30) && { boosts: randomBoosts(random, asking.form === 'integer') }),
     },
     ...(random.chance(40) && { filter: randomFilter(random, 2) }),
     ...(random.chance(30) && { total: true }),

@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 import { describeBatches } from './batches.js';
+import { describeBoosts } from './boosts.js';
 import { describeChanges } from './changes.js';
 import { describeClosing } from './closing.js';
 import { describeColumns } from './columns.js';
@@ -39,6 +40,7 @@ export function describeContract(store: string, open: OpenDatabases): void {
     describeFilters(open);
     describePages(open);
     describeBatches(open);
+    describeBoosts(open);
     describeColumns(open);
     describeVectors(open);
     describeExamples(open);

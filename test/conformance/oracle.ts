@@ -1,6 +1,7 @@
 import { satisfies } from '../../bench/data/predicate.js';
 import type { Data, FilterGroup } from '../../src/schema/index.js';
 import type { RecordForm } from '../../src/store/record-store.js';
+import { type Boost, boostedScore } from './boost-oracle.js';
 import { exampleVector, relevanceScore } from './score.js';
 import type { Result } from './test-database.js';
 
@@ -24,7 +25,7 @@ export interface Like {
 
 /** The members of a request that decide which records match, in which order, and what results show. */
 export interface OracleRequest {
-  search?: { vector?: number[]; like?: Like; threshold?: number };
+  search?: { vector?: number[]; like?: Like; threshold?: number; boosts?: Boost[] };
   filter?: FilterGroup;
   time_range?: { start_time?: string; end_time?: string };
   sort?: { column?: string; time?: string; direction?: 'asc' | 'desc' };
@@ -56,8 +57,8 @@ export class Oracle {
       return found.sort((a, b) => compareBySort(a, b, request.sort) || byId(a, b));
     }
     const { threshold = 0.2 } = search;
-    const vector = this.query(search);
-    const scores = new Map(found.map((record) => [record, relevanceScore(vector, record.vector)]));
+    const scoreOf = this.#scores(search);
+    const scores = new Map(found.map((record) => [record, scoreOf(record)]));
     const examples = this.#examples(search.like);
     return found
       .filter((record) => !examples.includes(record))
@@ -85,8 +86,15 @@ export class Oracle {
   /** All matches as pages show them. */
   results(request: OracleRequest, form: RecordForm, forcedFilter?: FilterGroup): Result[] {
     const { search } = request;
-    const vector = search && this.query(search);
-    return this.matches(request, form, forcedFilter).map((record) => shown(record, form, request, vector));
+    const scoreOf = search && this.#scores(search);
+    const matches = this.matches(request, form, forcedFilter);
+    return matches.map((record) => shown(record, form, request, scoreOf?.(record)));
+  }
+
+  #scores(search: NonNullable<OracleRequest['search']>): (record: KnownRecord) => number {
+    const vector = this.query(search);
+    const { boosts = [] } = search;
+    return (record) => boostedScore(relevanceScore(vector, record.vector), boosts, record);
   }
 }
 
@@ -116,7 +124,7 @@ function shown(
   record: KnownRecord,
   form: RecordForm,
   { columns }: OracleRequest,
-  query: readonly number[] | undefined,
+  score: number | undefined,
 ): Result {
   const [created, changed, synced] = [record.created, record.changed, record.synced].map(iso) as [
     string,
@@ -127,7 +135,7 @@ function shown(
     id: form === 'uuid' ? record.uuid : record.id,
     ...(form === 'both' && { uuid: record.uuid }),
     ...(record.key !== undefined && { key: record.key }),
-    ...(query && { relevance_score: relevanceScore(query, record.vector) }),
+    ...(score !== undefined && { relevance_score: score }),
     data: columns === undefined ? record.data : only(record.data, columns),
     timestamps:
       form !== 'integer'

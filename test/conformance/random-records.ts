@@ -30,7 +30,7 @@ const WORDS = [
 ];
 const NUMBERS = [0, 1, -1.5, 0.1 + 0.2, 0.3, 1e300, -1e300, 5e-324, 2 ** 53, 1e16];
 /** Times in several forms, some of them equal, and texts that are no times. */
-const TIMES = [
+export const TIMES = [
   '2026-01-31',
   '2026-01-31T00:00Z',
   '2026-01-31T05:45:00.000+05:45',

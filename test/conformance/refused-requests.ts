@@ -14,6 +14,51 @@ const golden: { refused: { filter: unknown; problems: { pointer: string }[] }[] 
 const search = { vector: [1, 0] };
 const rule = { column: 'a', operator: 'equals', value: 1 };
 
+const near = { weight: 0.1, column: 'a', target: 1, scale: 1 };
+const of = (members: object) => [near, { ...near, ...members }];
+const passing = (filter: object) => [near, { weight: 0.1, filter }];
+
+/** Boosts that are refused, the place, and the code of the problem and of the error. */
+const BOOSTS: [boosts: unknown, place: string, kind: ProblemCode, code?: ErrorCode][] = [
+  [{}, '', 'wrong_type'],
+  [Array(9).fill(near), '', 'invalid_value'],
+  [[null], '/0', 'wrong_type'],
+  [of({ weight: 1.1 }), '/1/weight', 'invalid_value'],
+  [of({ weight: -0.1 }), '/1/weight', 'invalid_value'],
+  [of({ weight: '1' }), '/1/weight', 'wrong_type'],
+  [of({ weight: 0.95 }), '/1/weight', 'invalid_value'],
+  [of({ weight: undefined }), '/1', 'missing_member'],
+  [of({ column: '' }), '/1/column', 'invalid_column'],
+  [of({ column: undefined }), '/1', 'invalid_value'],
+  [of({ time: 'synced_at' }), '/1', 'invalid_value'],
+  [of({ column: undefined, time: 'now' }), '/1/time', 'invalid_value'],
+  [of({ target: undefined }), '/1', 'missing_member'],
+  [of({ target: true }), '/1/target', 'wrong_type'],
+  [of({ target: 'soon' }), '/1/target', 'invalid_value'],
+  [of({ target: '2026-02-29' }), '/1/target', 'invalid_value'],
+  [of({ scale: 0 }), '/1/scale', 'invalid_value'],
+  [of({ scale: -1 }), '/1/scale', 'invalid_value'],
+  [of({ scale: 'P1D' }), '/1/scale', 'invalid_value'],
+  [of({ target: '2026-01-31', scale: 'P1M' }), '/1/scale', 'invalid_value'],
+  [of({ target: '2026-01-31', scale: 'PT0S' }), '/1/scale', 'invalid_value'],
+  [of({ factor: 2 }), '/1/factor', 'unknown_member'],
+  [[{ ...near, filter: { rules: [rule] } }], '/0/column', 'unknown_member'],
+  [passing({ rules: [] }), '/1/filter/rules', 'empty_rules', 'invalid_filter'],
+  [
+    passing({ rules: [{ ...rule, operator: 'is' }] }),
+    '/1/filter/rules/0/operator',
+    'unknown_operator',
+    'invalid_filter',
+  ],
+  [passing({ rules: Array(1_001).fill(rule) }), '/1/filter/rules/1000', 'too_many_rules', 'invalid_filter'],
+  [
+    passing({ rules: [{ ...rule, operator: 'before', value: 'x' }] }),
+    '/1/filter/rules/0/value',
+    'invalid_time',
+    'invalid_filter',
+  ],
+];
+
 /** Requests that are refused: the code, the status and the place of every kind of bad input. */
 export function describeRefusedRequests(open: OpenDatabases): void {
   describe('a request is refused', () => {
@@ -63,6 +108,21 @@ export function describeRefusedRequests(open: OpenDatabases): void {
         'invalid_value',
       ],
       ['an unknown member', { search, top: 5 }, 'invalid_request', '/top', 'unknown_member'],
+      ...BOOSTS.map(
+        ([boosts, place, kind, code = 'invalid_request']): [
+          string,
+          object,
+          ErrorCode,
+          string,
+          ProblemCode,
+        ] => [
+          `the boosts ${JSON.stringify(boosts)}`.slice(0, 90),
+          { search: { ...search, boosts } },
+          code,
+          `/search/boosts${place}`,
+          kind,
+        ],
+      ),
       ['no search', {}, 'invalid_request', '', 'missing_member'],
       [
         'text and vector',

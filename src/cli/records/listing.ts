@@ -2,7 +2,14 @@ import { type Command, Option } from 'commander';
 import { asGroup } from '../../api/requests.js';
 import { CosiftError, isCode } from '../../errors.js';
 import { columnNames } from '../../readers/option-text.js';
-import type { Filter, FilterGroup, Pagination, QueryRequest, TimeRange } from '../../schema/index.js';
+import type {
+  Filter,
+  FilterGroup,
+  Pagination,
+  QueryRequest,
+  SearchRequest,
+  TimeRange,
+} from '../../schema/index.js';
 import { warn } from '../failure.js';
 import { parseColumns, parseNumber } from '../option-values.js';
 import { type OrderedObject, writeOrdered } from '../ordered-json.js';
@@ -102,9 +109,10 @@ export async function list(
 
 /** The columns that options name; the records show nothing of a misspelt one. */
 function columnsNamed({ request }: ListRequest, { columns = [] }: ListingOptions): string[] {
-  const { sort } = request as QueryRequest;
+  const { sort, search } = request as QueryRequest & Partial<SearchRequest>;
   const sorted = sort !== undefined && 'column' in sort ? sort.column : undefined;
-  return sorted === undefined ? columns : [...columns, sorted];
+  const boosted = (search?.boosts ?? []).flatMap(({ column, filter }) => column ?? [...columnsOf(filter)]);
+  return [...columns, ...(sorted === undefined ? [] : [sorted]), ...boosted];
 }
 
 async function printCount(

@@ -11,6 +11,7 @@ const OPTIONS = [
   ['/search/threshold', '--threshold'],
   ['/search/lexical', '--lexical'],
   ['/highlights', '--highlights'],
+  ['/search/boosts', '--boost'],
   ['/columns', '--columns'],
   ['/pagination/limit', '--limit'],
   ['/time_range/start_time', '--since'],

@@ -66,7 +66,7 @@ function parseRule(tokens: Tokens): Filter {
 
 const RESERVED: ReadonlySet<string> = new Set(['and', 'or', 'not']);
 
-function parseColumn(tokens: Tokens): string {
+export function parseColumn(tokens: Tokens): string {
   const next = tokens.peek();
   if (next.kind === 'word' && !RESERVED.has(next.text.toLowerCase())) {
     tokens.take();

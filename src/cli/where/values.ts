@@ -28,7 +28,7 @@ export function parseOperand(
     : tokens.error(end, 'a comma or the end of the list is expected here');
 }
 
-function parseValue(
+export function parseValue(
   tokens: Tokens,
   operator: string,
   operand: Exclude<Operand, 'list'>,

@@ -8,7 +8,7 @@ import type { Filter, FilterGroup } from './filter.js';
  * What to search for: a text, in a database with a model, a vector, or examples. This alternative
  * has `text`.
  */
-export interface TextSearch {
+export interface TextSearch<T = Data> {
   /**
    * Text to search for by meaning, at most 8000 bytes of UTF-8. Only for a database with a model.
    * Beside `vector`, and only with `lexical`, it is the text whose words are searched for.
@@ -16,7 +16,8 @@ export interface TextSearch {
   text: string;
   /**
    * Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to
-   * it passes. Default: 0.2; with `lexical`, 0.2 times (1 - lexical). From 0 to 1.
+   * it passes. Default: 0.2; with `lexical` and `boosts`, 0.2 times (1 - lexical - the weights). From
+   * 0 to 1.
    */
   threshold?: number | undefined;
   /**
@@ -25,6 +26,12 @@ export interface TextSearch {
    * Default: 0. From 0 to 1.
    */
   lexical?: number | undefined;
+  /**
+   * Parts of the relevance score besides meaning and exact words: it is (1 - lexical - the weights)
+   * times the similarity in meaning, plus lexical times the lexical score, plus the sum of weight
+   * times boost. Default: none. 0 to 8 items.
+   */
+  boosts?: readonly Boost<T>[] | undefined;
   /** Not together with `text`. */
   vector?: undefined;
   /** Not together with `text`. */
@@ -35,7 +42,7 @@ export interface TextSearch {
  * What to search for: a text, in a database with a model, a vector, or examples. This alternative
  * has `vector`.
  */
-export interface VectorSearch {
+export interface VectorSearch<T = Data> {
   /**
    * Text to search for by meaning, at most 8000 bytes of UTF-8. Only for a database with a model.
    * Beside `vector`, and only with `lexical`, it is the text whose words are searched for.
@@ -48,7 +55,8 @@ export interface VectorSearch {
   vector: Vector;
   /**
    * Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to
-   * it passes. Default: 0.2; with `lexical`, 0.2 times (1 - lexical). From 0 to 1.
+   * it passes. Default: 0.2; with `lexical` and `boosts`, 0.2 times (1 - lexical - the weights). From
+   * 0 to 1.
    */
   threshold?: number | undefined;
   /**
@@ -57,6 +65,12 @@ export interface VectorSearch {
    * Default: 0. From 0 to 1.
    */
   lexical?: number | undefined;
+  /**
+   * Parts of the relevance score besides meaning and exact words: it is (1 - lexical - the weights)
+   * times the similarity in meaning, plus lexical times the lexical score, plus the sum of weight
+   * times boost. Default: none. 0 to 8 items.
+   */
+  boosts?: readonly Boost<T>[] | undefined;
   /** Not together with `vector`. */
   like?: undefined;
 }
@@ -65,7 +79,7 @@ export interface VectorSearch {
  * What to search for: a text, in a database with a model, a vector, or examples. This alternative
  * has `like`.
  */
-export interface LikeSearch {
+export interface LikeSearch<T = Data> {
   /**
    * Records that are examples, at most 100: the search is for what is like the mean of the positive
    * ones and unlike that of the negative ones. The examples are no results.
@@ -78,7 +92,8 @@ export interface LikeSearch {
   };
   /**
    * Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to
-   * it passes. Default: 0.2; with `lexical`, 0.2 times (1 - lexical). From 0 to 1.
+   * it passes. Default: 0.2; with `lexical` and `boosts`, 0.2 times (1 - lexical - the weights). From
+   * 0 to 1.
    */
   threshold?: number | undefined;
   /**
@@ -87,6 +102,12 @@ export interface LikeSearch {
    * Default: 0. From 0 to 1.
    */
   lexical?: number | undefined;
+  /**
+   * Parts of the relevance score besides meaning and exact words: it is (1 - lexical - the weights)
+   * times the similarity in meaning, plus lexical times the lexical score, plus the sum of weight
+   * times boost. Default: none. 0 to 8 items.
+   */
+  boosts?: readonly Boost<T>[] | undefined;
   /** Not together with `like`. */
   text?: undefined;
   /** Not together with `like`. */
@@ -94,7 +115,7 @@ export interface LikeSearch {
 }
 
 /** What to search for: a text, in a database with a model, a vector, or examples. */
-export type Search = TextSearch | VectorSearch | LikeSearch;
+export type Search<T = Data> = TextSearch<T> | VectorSearch<T> | LikeSearch<T>;
 
 /**
  * Includes both ends. Applies to the time at which a record was last synced, in milliseconds.
@@ -195,7 +216,7 @@ export type Sort<T = Data> = ColumnSort<T> | TimeSort;
 /** A search by meaning. */
 export interface SearchRequest<T = Data> {
   /** What to search for: a text, in a database with a model, a vector, or examples. */
-  search: Search;
+  search: Search<T>;
   /** Rules that every result satisfies. Default: all records. */
   filter?: Filter<T> | undefined;
   /**
@@ -261,7 +282,7 @@ export interface QueryRequest<T = Data> {
 /** Which records to put on a map: the first 2,000 matches of a search, or of a query. */
 export interface MapRequest<T = Data> {
   /** What to search for. Default: the records that were last synced. */
-  search?: Search | undefined;
+  search?: Search<T> | undefined;
   /** Rules that every record satisfies. Default: all records. */
   filter?: Filter<T> | undefined;
   /**
@@ -505,4 +526,44 @@ export interface WebhookRequest {
    * to 2^53 - 1.
    */
   after?: number | undefined;
+}
+
+/** A part of the relevance score that depends on the data or the times of the record. */
+type Boost<T = Data> = {
+  /** Weight of the boost in the relevance score, from 0 to 1. The weights of a search are at most 1 together. */
+  weight: number;
+} & (
+  | {
+      /** The boost is 1 where the filter passes, otherwise 0. */
+      filter: Filter<T>;
+      column?: undefined;
+      time?: undefined;
+      target?: undefined;
+      scale?: undefined;
+    }
+  | (Nearness & {
+      /** The column of the value: a number, or with a `target` that is a text a string that is a date or a time. */
+      column: ColumnName<T>;
+      time?: undefined;
+    })
+  | (Nearness & {
+      /** The time of the record that is the value. */
+      time: 'created_at' | 'changed_at' | 'synced_at';
+      column?: undefined;
+    })
+);
+
+/** The boost is max(0, 1 - |value - target| / scale); 0 for a record without a value. */
+interface Nearness {
+  /**
+   * The value that counts most: a number, or a date or time in ISO 8601; of a time of the record also milliseconds since
+   * 1970.
+   */
+  target: number | string;
+  /**
+   * The distance from which on a value counts nothing, above 0; for times an ISO 8601 duration of weeks, days, hours,
+   * minutes and seconds, such as `P30D` or `PT12H`, or milliseconds.
+   */
+  scale: number | string;
+  filter?: undefined;
 }

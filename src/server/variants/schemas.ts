@@ -5,7 +5,15 @@ import { ref } from '../../schema/json-schema.js';
 import { mapRequestSchema, pointSchema, pointsSchema } from '../../schema/map.js';
 import { pageSchema, recordSchema, timestampsSchema } from '../../schema/pages.js';
 import { newTimestampsSchema } from '../../schema/records.js';
-import { queryRequestSchema, searchRequestSchema, sortSchema } from '../../schema/search.js';
+import {
+  boostSchema,
+  filterBoostSchema,
+  nearnessBoostSchema,
+  queryRequestSchema,
+  searchRequestSchema,
+  searchSchema,
+  sortSchema,
+} from '../../schema/search.js';
 import { searchesRequestSchema, searchOutcomeSchema, searchOutcomesSchema } from '../../schema/searches.js';
 
 const TIMES_B = ['first_seen_time', 'last_changed_time', 'last_seen_time'] as const;
@@ -17,17 +25,24 @@ export const SERVICE_COMPONENTS = {
   ...COMPONENTS,
   FilterNodeA: nodeSchema('FilterGroupA'),
   FilterGroupA: groupSchema('FilterNodeA', ['condition', 'rules'], 'Required in variant A.'),
-  SearchRequestA: searchRequestSchema('FilterGroupA'),
+  FilterBoostA: filterBoostSchema('FilterGroupA'),
+  BoostA: boostSchema('FilterBoostA', 'NearnessBoost'),
+  SearchA: searchSchema('BoostA'),
+  SearchRequestA: searchRequestSchema('SearchA', 'FilterGroupA'),
   SearchesRequestA: searchesRequestSchema('SearchRequestA'),
   QueryRequestA: queryRequestSchema('FilterGroupA', 'Sort'),
-  MapRequestA: mapRequestSchema('FilterGroupA'),
+  MapRequestA: mapRequestSchema('SearchA', 'FilterGroupA'),
   FilterNodeB: nodeSchema('FilterGroupB'),
   FilterGroupB: groupSchema('FilterNodeB', ['rules'], 'Default: `AND`.'),
-  SearchRequestB: searchRequestSchema('FilterGroupB'),
+  FilterBoostB: filterBoostSchema('FilterGroupB'),
+  NearnessBoostB: nearnessBoostSchema(TIMES_B),
+  BoostB: boostSchema('FilterBoostB', 'NearnessBoostB'),
+  SearchB: searchSchema('BoostB'),
+  SearchRequestB: searchRequestSchema('SearchB', 'FilterGroupB'),
   SearchesRequestB: searchesRequestSchema('SearchRequestB'),
   SortB: sortSchema(TIMES_B),
   QueryRequestB: queryRequestSchema('FilterGroupB', 'SortB'),
-  MapRequestB: mapRequestSchema('FilterGroupB'),
+  MapRequestB: mapRequestSchema('SearchB', 'FilterGroupB'),
   TimestampsB: timestampsSchema(TIMES_B),
   RecordA: recordSchema(UUID_AS_ID, 'Timestamps'),
   RecordB: recordSchema(INTEGER_ID, 'TimestampsB'),

@@ -3,11 +3,11 @@ import { type CosiftError, refusalOf } from '../../errors.js';
 import type { NativeSearch } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StorePages, StoreSearch, StoreSearchRequest } from '../record-store.js';
+import { BlendedMatches } from './blended-matches.js';
 import { CandidateScores } from './candidate-scores.js';
 import { type Catalog, type ReadEntry, settingsOf } from './catalog.js';
 import { countVisible } from './counts.js';
 import { restrictionSql } from './filter-sql.js';
-import { LexicalMatches } from './lexical-matches.js';
 import { MatchCounter, type MatchCounts } from './match-counter.js';
 import { type Match, MatchOrder } from './match-order.js';
 import { MatchRows } from './match-rows.js';
@@ -32,8 +32,8 @@ interface SearchPlan {
   total: boolean;
   facets: boolean;
   explain: boolean;
-  /** Whether exact words count. */
-  lexical: boolean;
+  /** The weight of the cosine, from 0 to 1; null where scores are cosines. */
+  cosine_weight: number | null;
   /** Whether the response is a map, which needs the vectors of its records. */
   map: boolean;
   /** Whether results show their vectors. */
@@ -89,7 +89,8 @@ class Search {
     const table = tables.records;
     this.#request = request;
     this.#plan = JSON.parse(search.plan()) as SearchPlan;
-    const { map, vectors: showsVectors, passages, lexical, explain, start, end } = this.#plan;
+    const { map, vectors: showsVectors, passages, cosine_weight, explain, start, end } = this.#plan;
+    const explainsParts = explain && cosine_weight !== null;
     const { filter, forced_filter, excluded } = request;
     const restriction = { filter, forced_filter, start, end, excluded };
     const order = new MatchOrder(request.form);
@@ -99,7 +100,7 @@ class Search {
     const kinds = entry.has_passages ? [false, true] : [false];
     const sources = kinds.map((isOfPassages) => new VectorSource(common, isOfPassages));
     this.#context = { sql, table, restriction, order, sources, search, scores, margin };
-    const vectors = map ? 'first' : showsVectors || passages || (lexical && explain) ? 'all' : 'none';
+    const vectors = map ? 'first' : showsVectors || passages || explainsParts ? 'all' : 'none';
     this.#rows = new MatchRows(sql, table, {
       maxBytes: request.page_bytes,
       following: 0,
@@ -116,7 +117,7 @@ class Search {
   async page(): Promise<Uint8Array> {
     const start = performance.now();
     const { sql, table, search, scores } = this.#context;
-    const { threshold, total, facets, explain, lexical } = this.#plan;
+    const { threshold, total, facets, explain, cosine_weight } = this.#plan;
     const counts = total || facets;
     const counter = new MatchCounter(
       this.#context,
@@ -124,9 +125,9 @@ class Search {
     );
     let matches: Match[] = [];
     let counted: MatchCounts | undefined;
-    if (threshold !== null && lexical) {
+    if (threshold !== null && cosine_weight !== null) {
       const { cursor, limit } = this.#plan;
-      const found = new LexicalMatches(this.#context, this.#request.lexical?.weight ?? 0);
+      const found = new BlendedMatches(this.#context, cosine_weight);
       if (counts) {
         const all = await found.all(threshold);
         matches = found.pageOf(all, cursor, limit + 1);

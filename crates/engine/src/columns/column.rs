@@ -145,6 +145,27 @@ impl Column {
         Some((self.numbers.as_ref()?, self.has_number.within(within)))
     }
 
+    /// Calls `visit` with the slot and the number of each record of `within` that holds one, if `reaches` accepts the smallest
+    /// and the largest number of the column.
+    pub(crate) fn each_number(
+        &self,
+        within: &Mask,
+        reaches: impl FnOnce(f64, f64) -> bool,
+        mut visit: impl FnMut(usize, f64),
+    ) {
+        let Some((numbers, rows)) = self.numbers(&self.rows(within)) else {
+            return;
+        };
+        let (min, max) = numbers.range();
+        if !reaches(min, max) {
+            return;
+        }
+        match &self.slots {
+            None => rows.each_slot(|row| visit(row, numbers.get(row))),
+            Some(slots) => rows.each_slot(|row| visit(slots[row].into(), numbers.get(row))),
+        }
+    }
+
     /// The strings, and the rows of `within` that hold one.
     pub(crate) fn texts(&self, within: &Mask) -> Option<(&Texts, Mask)> {
         Some((self.texts.as_ref()?, self.has_text.within(within)))

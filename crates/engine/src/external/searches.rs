@@ -9,7 +9,8 @@ use crate::external::kept_data::KeptData;
 use crate::external::row::{ExternalRow, published_of, snapshot_of, vectors_of};
 use crate::external::rules::{ExternalFacets, ExternalRules};
 use crate::record::{Passage, Score, q30_to_f32};
-use crate::search::{ExternalSelection, Query, ScoreParts, Search, Selected};
+use crate::runtime::StopCheck;
+use crate::search::{Blend, ExternalSelection, Query, ScoreParts, Search, Selected};
 use crate::snapshot::{Block, Snapshot};
 
 /// What a page is written from: the selected records, in order.
@@ -100,7 +101,7 @@ impl ExternalSearch {
     }
 
     /// The cosines of the vectors of a record in the order of its passages, in steps of 1e-9. The largest one is the score
-    /// of the record, unless the request has a lexical part. `first` has Q30 components.
+    /// of the record, unless scores have several parts. `first` has Q30 components.
     ///
     /// # Errors
     /// [`Error::Dimensions`]; [`Error::Internal`] for damaged passages.
@@ -115,8 +116,16 @@ impl ExternalSearch {
     /// [`Error::Dimensions`]; [`Error::Internal`] for damaged data.
     pub fn scores(&self, rows: &[ExternalRow]) -> Result<Vec<u32>, Error> {
         let snapshot = snapshot_of(rows, ColumnNames::default(), 0)?;
-        let parts = self.parts(&snapshot, rows)?;
-        Ok(parts.into_iter().map(|(score, _)| score.0).collect())
+        let Some(blend) = self.search.blend(self.embed.as_deref(), &snapshot) else {
+            let cosines = rows.iter().map(|row| self.cosine(row));
+            return cosines.map(|cosine| Ok(cosine?.0)).collect();
+        };
+        let parts = self.parts(&blend, &snapshot, rows)?;
+        let scores = parts.iter().map(|parts| {
+            let extra = blend.extra(&parts.others);
+            blend.cosine.blend(parts.meaning, extra).0
+        });
+        Ok(scores.collect())
     }
 
     /// What the page needs of the data of records, each as JSON, in a request with `columns`.
@@ -133,7 +142,7 @@ impl ExternalSearch {
     }
 
     /// Writes the response. `scores` are those of the rows, in steps. The rows of a map, and those of a request that
-    /// shows vectors or passages or explains scores with a lexical part, have their vectors.
+    /// shows vectors or passages or explains scores of several parts, have their vectors.
     ///
     /// # Errors
     /// [`Error::Internal`] for damaged data.
@@ -149,11 +158,11 @@ impl ExternalSearch {
                 let row = &page.rows[block.row(slot).0 as usize];
                 self.best_passage(row)
             };
-            let parts = if self.search.common.explain.is_some() && self.search.lexical.is_some() {
-                let parts = self.parts(selected.snapshot, &page.rows)?;
-                parts.into_iter().map(|(_, parts)| parts).collect()
-            } else {
-                Vec::new()
+            let parts = match self.search.blend(self.embed.as_deref(), selected.snapshot) {
+                Some(blend) if self.search.common.explain.is_some() => {
+                    self.parts(&blend, selected.snapshot, &page.rows)?
+                }
+                _ => Vec::new(),
             };
             let signal = (self.search.highlights)
                 .then(|| (self.search).lexical_signal(self.embed.as_deref(), selected.snapshot));
@@ -162,31 +171,29 @@ impl ExternalSearch {
         })
     }
 
-    /// The scores of the rows of a snapshot, and their parts.
+    /// The parts of the scores of the rows of a snapshot.
     fn parts(
         &self,
+        blend: &Blend,
         snapshot: &Snapshot,
         rows: &[ExternalRow],
-    ) -> Result<Vec<(Score, ScoreParts)>, Error> {
-        let signal = self.search.lexical_signal(self.embed.as_deref(), snapshot);
+    ) -> Result<Vec<ScoreParts>, Error> {
         let slots = snapshot
             .blocks
             .iter()
             .flat_map(|block| (0..block.len()).map(move |slot| (block, slot)));
         let parts = slots.zip(rows).map(|((block, slot), row)| {
-            let cosines = self.cosines_of(&row.vector, row.passages.as_deref())?;
-            let meaning = cosines.into_iter().max().unwrap_or(Score(0));
-            let lexical = signal
-                .as_ref()
-                .map(|signal| signal.score(block, slot, u64::MAX));
-            let score = match (&signal, lexical) {
-                (Some(signal), Some(lexical)) => signal.weight().blend(meaning, lexical),
-                _ => meaning,
-            };
-            let lexical = lexical.unwrap_or(Score(0));
-            Ok((score, ScoreParts { meaning, lexical }))
+            let meaning = self.cosine(row)?;
+            let others = blend.parts(block, slot, &StopCheck::never())?;
+            Ok(ScoreParts { meaning, others })
         });
         parts.collect()
+    }
+
+    /// The cosine of the best vector of a row.
+    fn cosine(&self, row: &ExternalRow) -> Result<Score, Error> {
+        let cosines = self.cosines_of(&row.vector, row.passages.as_deref())?;
+        Ok(cosines.into_iter().max().unwrap_or(Score(0)))
     }
 
     /// The place of the best passage of a row; `None` for a record with one vector.

@@ -17,4 +17,5 @@ mod tests;
 pub(crate) use ast::Filter;
 pub(crate) use bound::BoundFilter;
 pub(crate) use explanation::ExplainedFilter;
+pub(crate) use parse::TIME_FORM;
 pub(crate) use request::{FilterKey, RequestReader};

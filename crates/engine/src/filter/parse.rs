@@ -17,7 +17,13 @@ const MAX_LIST_VALUES: usize = 1_000;
 const MAX_LISTED_VALUES: usize = 10_000;
 
 /// What a time must be, for people.
-pub(super) const TIME_FORM: &str = "must be an ISO 8601 date or time, 2026-01-31T12:00:00Z";
+pub(crate) const TIME_FORM: &str = "must be an ISO 8601 date or time, 2026-01-31T12:00:00Z";
+
+/// The maximal nesting depth of the JSON of a filter: a group takes two levels, its object and its array; a rule's value may
+/// be one deeper.
+pub(super) fn max_json_depth(limits: &FilterLimits) -> usize {
+    limits.depth * 2 + 2
+}
 
 impl Filter {
     /// Parses a filter from JSON text; see [`Filter::parse`].
@@ -29,8 +35,8 @@ impl Filter {
         limits: &FilterLimits,
         default_condition: Option<Condition>,
     ) -> Result<Self, Vec<ValidationError>> {
-        // A group takes two levels, its object and its array; a rule's value may be one deeper.
-        let tree = json::parse(bytes, limits.depth * 2 + 2).map_err(|problem| vec![problem])?;
+        let depth = max_json_depth(limits);
+        let tree = json::parse(bytes, depth).map_err(|problem| vec![problem])?;
         Self::parse(&tree, limits, default_condition)
     }
 

@@ -7,13 +7,16 @@ use serde_json::value::RawValue;
 
 use crate::error::Error;
 use crate::filter::ast::{Condition, Filter};
-use crate::filter::parse::TIME_FORM;
-use crate::json::{Instant, parse_time};
+use crate::filter::parse::{TIME_FORM, max_json_depth};
+use crate::json::{self, Instant, Json, parse_time};
 use crate::limits::{FilterLimits, Limits};
 use crate::record::{TimeRange, ValidationError, Variant, content_hash};
 
 /// The members with a filter. A record must pass all of them.
 const FILTER_MEMBERS: [&str; 2] = ["forced_filter", "filter"];
+
+/// The member with boosts. It is not parsed with the others, because its filters may be nested deeply.
+const BOOSTS: &str = "boosts";
 
 /// The maximal page size.
 const MAX_LIMIT: usize = 10_000;
@@ -23,9 +26,9 @@ pub(crate) type FilterKey = [u8; 16];
 
 /// Reads the members that several kinds of requests have.
 pub(crate) struct RequestReader<'a> {
-    /// All members except filters.
+    /// All members except filters and boosts.
     pub(crate) members: BTreeMap<String, Value>,
-    /// The JSON texts of these members, sorted by name.
+    /// The JSON texts of these members and of the boosts, sorted by name.
     texts: Vec<(String, &'a str)>,
     filters: Vec<FilterText<'a>>,
     limits: FilterLimits,
@@ -57,7 +60,9 @@ impl<'a> RequestReader<'a> {
         };
         for (name, text) in texts {
             let json = text.get();
-            if !FILTER_MEMBERS.contains(&name.as_str()) {
+            if name == BOOSTS {
+                reader.texts.push((name, json));
+            } else if !FILTER_MEMBERS.contains(&name.as_str()) {
                 let value = serde_json::from_str(json).map_err(invalid)?;
                 reader.texts.push((name.clone(), json));
                 reader.members.insert(name, value);
@@ -162,6 +167,37 @@ impl<'a> RequestReader<'a> {
         filter.map(Some).map_err(|problems| below(name, problems))
     }
 
+    /// The items of the member `boosts`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for JSON that is nested too deeply, and for a value that is no list.
+    pub(crate) fn boosts(&self) -> Result<Vec<Json<'a>>, Error> {
+        let Some((_, text)) = self.texts.iter().find(|(name, _)| name == BOOSTS) else {
+            return Ok(Vec::new());
+        };
+        // A filter is within a list and an object.
+        let json = json::parse(text.as_bytes(), 2 + max_json_depth(&self.limits));
+        match json.map_err(|problem| below("search/boosts", vec![problem]))? {
+            Json::Null => Ok(Vec::new()),
+            Json::Array(items) => Ok(items),
+            _ => Err(Error::request("/search/boosts", "must be a list")),
+        }
+    }
+
+    /// A filter at `place`, a pointer without its first slash.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with a pointer to the rule.
+    pub(crate) fn filter_at(
+        &self,
+        place: &str,
+        json: &Json<'_>,
+        variant: Variant,
+    ) -> Result<Filter, Error> {
+        let filter = Filter::parse(json, &self.limits, Condition::default_of(variant));
+        filter.map_err(|problems| below(place, problems))
+    }
+
     pub(crate) fn time_range(&self) -> Result<TimeRange, Error> {
         let Some(range) = self.get("time_range") else {
             return Ok(TimeRange::ALWAYS);
@@ -208,7 +244,7 @@ impl<'a> RequestReader<'a> {
     }
 }
 
-/// Prefixes the pointers of problems with the name of the member.
+/// Prefixes the pointers of problems with the name of the member, or with the place of the filter.
 fn below(name: &str, problems: Vec<ValidationError>) -> Error {
     let problems = problems
         .into_iter()

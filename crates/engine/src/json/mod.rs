@@ -1,6 +1,7 @@
 //! Strict JSON: ambiguous text is refused, and values are written as JavaScript writes them.
 
 mod calendar;
+mod duration;
 mod limits;
 mod reader;
 mod record_members;
@@ -10,6 +11,7 @@ mod tree;
 mod write;
 
 pub(crate) use calendar::{civil_from_days, days_from_civil};
+pub(crate) use duration::parse_duration;
 pub(crate) use limits::check_column;
 pub(crate) use reader::{Reader, Shape};
 pub(crate) use record_members::{write_id, write_key, write_passage, write_times};

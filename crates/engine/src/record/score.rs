@@ -22,6 +22,9 @@ pub(crate) const SCORE_STEPS: u32 = 1_000_000_000;
 const ROUNDING_STEPS: u32 = 64;
 
 impl Score {
+    /// The highest score, 1.
+    pub(crate) const HIGHEST: Self = Self(SCORE_STEPS);
+
     /// The score of two unit vectors of Q30 components.
     #[must_use]
     pub(crate) fn of(query: &[i32], record: &[i32]) -> Self {

@@ -37,6 +37,16 @@ impl RecordTime {
         (Self::Synced, "synced"),
     ];
 
+    /// The time with this name in requests of either variant.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "created_at" | "first_seen_time" => Some(Self::Created),
+            "changed_at" | "last_changed_time" => Some(Self::Changed),
+            "synced_at" | "last_seen_time" => Some(Self::Synced),
+            _ => None,
+        }
+    }
+
     pub(crate) fn name(self) -> &'static str {
         // `ALL` lists the times in the order of the enum.
         Self::ALL[self as usize].1

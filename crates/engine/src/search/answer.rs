@@ -6,10 +6,11 @@ use crate::error::Error;
 use crate::record::{Hit, Position, Ranked, Score, Variant, cursor};
 use crate::reply::caught;
 use crate::search::caches::Counted;
-use crate::search::explain::{Report, ScoreParts};
+use crate::search::explain::Report;
 use crate::search::highlights::Highlights;
 use crate::search::page::{Page, PageContent, PagePosition};
 use crate::search::running::RunningSearch;
+use crate::search::score_parts::ScoreParts;
 use crate::snapshot::Block;
 
 /// Answers a search with the page or the error. Later calls do nothing.
@@ -57,11 +58,11 @@ fn find_hits(search: &RunningSearch) -> Result<Vec<Hit>, Error> {
     if let Some(hits) = &search.cached.hits {
         return Ok(hits.clone());
     }
-    let hits = search.ranking.finish(|row, lexical| {
+    let hits = search.ranking.finish(|row, extra| {
         // Each score may wait for the disk.
         search.outcome.check()?;
         let (block, slot) = search.snapshot().at(row);
-        let score = search.blend(search.cosine(block, slot)?, || lexical);
+        let score = search.blended(search.cosine(block, slot)?, extra);
         Ok(search.hit(block, slot, score))
     })?;
     if let (Some(start), Some(key), false) = (
@@ -78,7 +79,7 @@ fn find_hits(search: &RunningSearch) -> Result<Vec<Hit>, Error> {
 
 /// The parts of the scores of the hits, if the request asks to explain them.
 fn score_parts(search: &RunningSearch, hits: &[Hit]) -> Result<Vec<ScoreParts>, Error> {
-    let (Some(lexical), Some(_)) = (&search.lexical, &search.explain) else {
+    let (Some(blend), Some(_)) = (&search.blend, &search.explain) else {
         return Ok(Vec::new());
     };
     let shown = hits.iter().take(search.request.common.limit);
@@ -87,7 +88,7 @@ fn score_parts(search: &RunningSearch, hits: &[Hit]) -> Result<Vec<ScoreParts>, 
             let (block, slot) = search.snapshot().at(hit.row);
             Ok(ScoreParts {
                 meaning: search.cosine(block, slot)?,
-                lexical: lexical.score(block, slot, u64::MAX),
+                others: blend.parts(block, slot, &search.outcome.stop_check())?,
             })
         })
         .collect()

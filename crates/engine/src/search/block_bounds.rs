@@ -2,76 +2,73 @@
 
 use cosift_kernels::{Candidate, Counted, HigherFloor, Mask};
 
-use crate::lexical::{BlockMatches, LexicalQuery};
-use crate::record::{SCORE_STEPS, Score};
+use crate::columns;
+use crate::record::{Extra, Score};
 use crate::search::best_estimates::{BestEstimates, in_order, in_order_up_to};
+use crate::search::blend::{BlendOfBlock, BlockParts};
 use crate::search::bounds::{ScoreBounds, ScoreRange, upper_bound};
-use crate::search::lexical_signal::LexicalSignal;
 use crate::search::running::RunningSearch;
 use crate::snapshot::Block;
 
-/// What bounds the scores of a block for a search: the cosines alone, or the cosines and the lexical scores.
+/// What bounds the scores of a block for a search: the cosines alone, or the cosines and the other parts.
 pub(crate) struct BlockBounds<'a> {
     search: &'a RunningSearch,
     block: &'a Block,
-    lexical: Option<Lexical<'a>>,
-}
-
-/// The lexical scores of a block.
-struct Lexical<'a> {
-    signal: &'a LexicalSignal,
-    /// `None` for a text without words.
-    query: Option<&'a LexicalQuery>,
-    matches: &'a BlockMatches,
+    blend: Option<BlendOfBlock<'a>>,
 }
 
 impl<'a> BlockBounds<'a> {
-    /// `matches` are the records of the block that have words of the search.
+    /// `parts` are what records of the block have of the other parts of scores, if scores have several parts.
     pub(crate) fn new(
         search: &'a RunningSearch,
         block: &'a Block,
-        matches: Option<&'a BlockMatches>,
+        parts: Option<&'a BlockParts>,
     ) -> Self {
-        let lexical = search.lexical.as_ref().zip(matches);
-        let lexical = lexical.map(|(signal, matches)| Lexical {
-            signal,
-            query: signal.query.as_ref(),
-            matches,
-        });
+        let blend = search.blend.as_ref().zip(parts);
+        let blend = blend.map(|(blend, parts)| BlendOfBlock::new(blend, block, parts));
         Self {
             search,
             block,
-            lexical,
+            blend,
         }
     }
 
     /// The range of cosines that the search looks for in this block: no record outside has a score that it needs.
     pub(crate) fn range(&self) -> ScoreRange {
         let (floor, ceiling) = self.search.needed_scores();
-        let Some(lexical) = &self.lexical else {
+        let Some(blend) = &self.blend else {
             return ScoreRange::new(floor, ceiling);
         };
-        let weight = lexical.signal.weight();
+        let weight = blend.cosine();
         ScoreRange {
-            floor: weight.cosine_below(floor, lexical.matches.highest_score()),
+            floor: weight.cosine_below(floor, blend.highest_of_all()),
             ceiling: ceiling.map_or(f32::INFINITY, |score| weight.cosine_above(score)),
         }
     }
 
     /// A higher floor than that of the range, for the records without words of the search.
     pub(crate) fn higher_floor(&self) -> Option<HigherFloor<'a>> {
-        let lexical = self.lexical.as_ref()?;
+        let blend = self.blend.as_ref()?;
+        let words = blend.with_words()?;
         let (floor, _) = self.search.needed_scores();
         Some(HigherFloor {
-            floor: lexical.signal.weight().cosine_below(floor, Score(0)),
-            except: &lexical.matches.rows().0,
+            floor: blend.cosine().cosine_below(floor, blend.highest_boosts()),
+            except: &words.0,
         })
+    }
+
+    /// Removes the records whose other parts are so low that no cosine gives them a score that the search needs.
+    pub(crate) fn remove_unreachable(&self, mask: &mut columns::Mask) {
+        if let Some(blend) = &self.blend {
+            let (floor, _) = self.search.needed_scores();
+            blend.remove_unreachable(mask, floor);
+        }
     }
 
     /// The cosines of records that need no score because they only count as matches; see
     /// [`RunningSearch::needs_no_score`]. Their slots are added to `slots`.
     pub(crate) fn counted<'m>(&self, slots: &'m mut Mask) -> Option<Counted<'m>> {
-        if self.lexical.is_some() || !self.search.counts_all() {
+        if self.blend.is_some() || !self.search.counts_all() {
             return None;
         }
         let ranking = &self.search.ranking;
@@ -88,36 +85,28 @@ impl<'a> BlockBounds<'a> {
         })
     }
 
-    /// The records that have words of the search, if no other record can have a score that the search needs.
-    pub(crate) fn only_words(&self) -> Option<&'a BlockMatches> {
-        let lexical = self.lexical.as_ref()?;
-        let (floor, _) = self.search.needed_scores();
-        let weight = lexical.signal.weight();
-        (weight.blend(Score(SCORE_STEPS), Score(0)) < floor).then_some(lexical.matches)
-    }
-
-    /// Bounds of a record's score that follow from its codes and its words.
+    /// Bounds of a record's score that follow from its codes and the other parts of its score.
     pub(crate) fn of(&self, candidate: &Candidate) -> ScoreBounds {
         let cosine = ScoreBounds::of(candidate);
-        let Some(lexical) = &self.lexical else {
+        let Some(blend) = &self.blend else {
             return cosine;
         };
         let slot = usize::from(candidate.slot);
-        let weight = lexical.signal.weight();
+        let weight = blend.cosine();
         ScoreBounds {
-            lowest: weight.blend(cosine.lowest, lexical.lowest(slot)),
-            highest: weight.blend(cosine.highest, lexical.highest(slot)),
+            lowest: weight.blend(cosine.lowest, blend.lowest(slot)),
+            highest: weight.blend(cosine.highest, blend.highest(slot)),
         }
     }
 
     /// The upper bound of [`BlockBounds::of`].
     pub(crate) fn highest(&self, candidate: &Candidate) -> Score {
         let cosine = Score::at_most(upper_bound(candidate));
-        let Some(lexical) = &self.lexical else {
+        let Some(blend) = &self.blend else {
             return cosine;
         };
-        let highest = lexical.highest(usize::from(candidate.slot));
-        lexical.signal.weight().blend(cosine, highest)
+        let highest = blend.highest(usize::from(candidate.slot));
+        blend.cosine().blend(cosine, highest)
     }
 
     /// A score that a record reaches with a probability above 0.998.
@@ -130,49 +119,40 @@ impl<'a> BlockBounds<'a> {
         let deviation = candidate.error / (smallest_band as f32).sqrt();
         let error = candidate.error.min(LIKELY_DEVIATIONS * deviation);
         let cosine = Score::no_less(candidate.estimate - error);
-        self.lexical.as_ref().map_or(cosine, |lexical| {
-            let lowest = lexical.lowest(usize::from(candidate.slot));
-            lexical.signal.weight().blend(cosine, lowest)
+        self.blend.as_ref().map_or(cosine, |blend| {
+            let lowest = blend.lowest(usize::from(candidate.slot));
+            blend.cosine().blend(cosine, lowest)
         })
     }
 
-    /// The lexical score of a record, if scores have a lexical part.
-    pub(crate) fn lexical_score(&self, slot: usize) -> Option<Score> {
-        let lexical = self.lexical.as_ref()?;
-        Some(if lexical.matches.rows().get(slot) {
-            let found = lexical.matches.found(slot);
-            lexical.signal.score(self.block, slot, found)
-        } else {
-            Score(0)
-        })
+    /// What the other parts of a record add to its score, if scores have several parts.
+    pub(crate) fn extra(&self, slot: usize) -> Option<Extra> {
+        self.blend.as_ref().map(|blend| blend.exact(slot))
     }
 
-    /// The same bounds as [`BlockBounds::of`] for a record whose lexical score is known.
-    pub(crate) fn with(&self, candidate: &Candidate, lexical: Score) -> ScoreBounds {
+    /// The same bounds as [`BlockBounds::of`] for a record whose other parts are known.
+    pub(crate) fn with(&self, candidate: &Candidate, extra: Extra) -> ScoreBounds {
         let cosine = ScoreBounds::of(candidate);
-        self.lexical.as_ref().map_or(cosine, |signal| {
-            let weight = signal.signal.weight();
+        self.blend.as_ref().map_or(cosine, |blend| {
+            let weight = blend.cosine();
             ScoreBounds {
-                lowest: weight.blend(cosine.lowest, lexical),
-                highest: weight.blend(cosine.highest, lexical),
+                lowest: weight.blend(cosine.lowest, extra),
+                highest: weight.blend(cosine.highest, extra),
             }
         })
     }
 
     /// Removes the candidates that certainly have no score that the search needs, because the range of cosines holds for
-    /// the best words of the block. Does nothing where scores have no lexical part.
+    /// the best other parts of the block. Does nothing where scores are cosines.
     pub(crate) fn prune(&self, candidates: &mut Vec<Candidate>) {
-        let Some(lexical) = &self.lexical else {
+        let Some(blend) = &self.blend else {
             return;
         };
         let (floor, _) = self.search.needed_scores();
-        let without_words = lexical.signal.weight().cosine_below(floor, Score(0));
+        let of_cosine = blend.cosine().cosine_below(floor, Extra::default());
         candidates.retain(|candidate| {
-            if lexical.matches.rows().get(usize::from(candidate.slot)) {
-                self.highest(candidate) >= floor
-            } else {
-                upper_bound(candidate) >= without_words
-            }
+            upper_bound(candidate) >= of_cosine
+                || blend.has_others(usize::from(candidate.slot)) && self.highest(candidate) >= floor
         });
     }
 
@@ -210,20 +190,20 @@ impl<'a> BlockBounds<'a> {
 
     fn best(&self, candidates: &[Candidate], count: usize) -> BestEstimates {
         let (_, ceiling) = self.search.needed_scores();
-        // Each estimate is computed once, because one with words takes longer than a comparison.
-        let estimates: Vec<i32> = match (&self.lexical, ceiling) {
+        // Each estimate is computed once, because one of several parts takes longer than a comparison.
+        let estimates: Vec<i32> = match (&self.blend, ceiling) {
             (None, None) => candidates.iter().map(|c| in_order(c.estimate)).collect(),
             (None, Some(ceiling)) => {
                 let highest = ceiling.value() as f32;
                 let estimates = candidates.iter().map(|candidate| candidate.estimate);
                 estimates.map(|e| in_order_up_to(e, highest)).collect()
             }
-            (Some(lexical), ceiling) => {
+            (Some(blend), ceiling) => {
                 let highest = ceiling.map_or(f32::MAX, |score| score.0 as f32);
                 let estimates = candidates.iter().map(|candidate| {
-                    let lowest = lexical.lowest(usize::from(candidate.slot));
+                    let lowest = blend.lowest(usize::from(candidate.slot));
                     let cosine = Score::no_less(candidate.estimate);
-                    lexical.signal.weight().blend(cosine, lowest).0 as f32
+                    blend.cosine().blend(cosine, lowest).0 as f32
                 });
                 estimates.map(|e| in_order_up_to(e, highest)).collect()
             }
@@ -231,30 +211,11 @@ impl<'a> BlockBounds<'a> {
         BestEstimates::of(estimates, count)
     }
 
-    /// Whether scores have a lexical part.
-    pub(crate) fn is_lexical(&self) -> bool {
-        self.lexical.is_some()
+    /// Whether scores have several parts.
+    pub(crate) fn is_blended(&self) -> bool {
+        self.blend.is_some()
     }
 }
 
 /// Standard deviations of the error of an estimate that are exceeded with a probability below 0.002.
 const LIKELY_DEVIATIONS: f32 = 3.0;
-
-impl Lexical<'_> {
-    /// A lexical score that a record certainly reaches.
-    fn lowest(&self, slot: usize) -> Score {
-        let query = self.query_of(slot);
-        query.map_or(Score(0), |query| self.matches.lowest(query, slot))
-    }
-
-    /// A lexical score that a record certainly does not exceed.
-    fn highest(&self, slot: usize) -> Score {
-        let query = self.query_of(slot);
-        query.map_or(Score(0), |query| self.matches.highest(query, slot))
-    }
-
-    /// The text of the search; `None` for a record with none of its words.
-    fn query_of(&self, slot: usize) -> Option<&LexicalQuery> {
-        self.query.filter(|_| self.matches.rows().get(slot))
-    }
-}

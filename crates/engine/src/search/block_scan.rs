@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use cosift_kernels::{Candidate, Query, Residence, Scan, scan_codes};
 
 use crate::columns::Mask;
-use crate::lexical::BlockMatches;
 use crate::search::answer::answer;
+use crate::search::blend::BlockParts;
 use crate::search::block_bounds::BlockBounds;
 use crate::search::bounds::ScoreRange;
 use crate::search::candidates::{FoundInBlock, RankingScratch, preview, rank};
@@ -28,8 +28,8 @@ pub(crate) struct Scratch {
     pub(crate) bytes: u64,
 }
 
-/// Buffers of matches that are kept from block to block. They take 100 kB each.
-const KEPT_MATCHES: usize = 8;
+/// Buffers of parts of scores that are kept from block to block. They take up to 130 kB each.
+const KEPT_PARTS: usize = 8;
 
 /// The result of pass 1 over a block.
 #[derive(Default)]
@@ -38,8 +38,8 @@ struct FirstPass {
     masks: Vec<Option<Mask>>,
     /// Candidates of each search.
     candidates: Vec<Vec<Candidate>>,
-    /// The records that have words of each search; `None` for a search whose scores have no lexical part.
-    matches: Vec<Option<Box<BlockMatches>>>,
+    /// What records have of the parts of the scores of each search; `None` for a search whose scores are cosines.
+    parts: Vec<Option<BlockParts>>,
     /// The records with several passages that each search selects; they are not in `masks`.
     several: Vec<Option<Mask>>,
     /// The vectors of these records that pass 1 did not exclude.
@@ -98,12 +98,12 @@ impl FirstPass {
             .extend(searches.iter().map(|search| select(block, search)));
         self.candidates.resize_with(searches.len(), Vec::new);
         self.candidates.iter_mut().for_each(Vec::clear);
-        self.find_matches(block, searches);
-        let ranges: Vec<ScoreRange> = (searches.iter().zip(&mut self.masks).zip(&self.matches))
-            .map(|((search, mask), matches)| {
-                let bounds = BlockBounds::new(search, block, matches.as_deref());
-                if let (Some(mask), Some(matches)) = (mask, bounds.only_words()) {
-                    mask.and(matches.rows());
+        self.find_parts(block, searches);
+        let ranges: Vec<ScoreRange> = (searches.iter().zip(&mut self.masks).zip(&self.parts))
+            .map(|((search, mask), parts)| {
+                let bounds = BlockBounds::new(search, block, parts.as_ref());
+                if let Some(mask) = mask {
+                    bounds.remove_unreachable(mask);
                 }
                 bounds.range()
             })
@@ -116,7 +116,7 @@ impl FirstPass {
         let mut scans: Vec<Scan<'_>> = Vec::with_capacity(searches.len());
         for (at, found) in self.candidates.iter_mut().enumerate() {
             let (query, range) = (queries[at], ranges[at]);
-            let bounds = BlockBounds::new(searches[at], block, self.matches[at].as_deref());
+            let bounds = BlockBounds::new(searches[at], block, self.parts[at].as_ref());
             scans.extend(self.masks[at].as_ref().map(|mask| Scan {
                 query,
                 mask: &mask.0,
@@ -185,8 +185,8 @@ impl FirstPass {
     fn split_off_equal(&mut self, block: &Block, searches: &[&RunningSearch]) {
         self.equal.clear();
         for (search, selected) in searches.iter().zip(&mut self.masks) {
-            // Records with equal vectors may have different words.
-            let equal = (block.body.equal.as_ref()).filter(|_| search.lexical.is_none());
+            // Records with equal vectors may differ in the other parts.
+            let equal = (block.body.equal.as_ref()).filter(|_| search.blend.is_none());
             self.equal
                 .push(selected.as_mut().zip(equal).and_then(|(mask, equal)| {
                     let mut grouped = mask.clone();
@@ -198,17 +198,21 @@ impl FirstPass {
         }
     }
 
-    /// Finds the records that have words of each search that selects records.
-    fn find_matches(&mut self, block: &Block, searches: &[&RunningSearch]) {
-        self.matches.truncate(KEPT_MATCHES);
-        self.matches.resize_with(searches.len(), || None);
-        let of_searches = searches.iter().zip(&self.masks).zip(&mut self.matches);
-        for ((search, mask), matches) in of_searches {
-            match &search.lexical {
-                Some(signal) if mask.is_some() => {
-                    signal.find_matches(block, matches.get_or_insert_default());
-                }
-                _ => *matches = None,
+    /// Finds what records have of the parts of the scores of each search that selects records. A search that is stopped
+    /// meanwhile selects none.
+    fn find_parts(&mut self, block: &Block, searches: &[&RunningSearch]) {
+        self.parts.truncate(KEPT_PARTS);
+        self.parts.resize_with(searches.len(), || None);
+        let of_searches = searches.iter().zip(&mut self.masks).zip(&mut self.parts);
+        for ((search, selected), parts) in of_searches {
+            let (Some(blend), Some(mask)) = (&search.blend, &*selected) else {
+                *parts = None;
+                continue;
+            };
+            let stop_check = &search.outcome.stop_check();
+            let found = blend.find(block, mask, stop_check, parts.get_or_insert_default());
+            if found.is_err() {
+                *selected = None;
             }
         }
     }
@@ -221,7 +225,7 @@ impl FirstPass {
         search: &'a RunningSearch,
     ) -> (FoundInBlock<'a>, &'a mut Vec<Candidate>) {
         let found = FoundInBlock {
-            bounds: BlockBounds::new(search, block, self.matches[at].as_deref()),
+            bounds: BlockBounds::new(search, block, self.parts[at].as_ref()),
             rows: &self.rows[at],
             equal: self.equal[at].as_ref().zip(block.body.equal.as_deref()),
         };

@@ -9,7 +9,7 @@ use cosift_kernels::{Candidate, Wanted, refine};
 
 use crate::columns::Mask;
 use crate::error::Error;
-use crate::record::Score;
+use crate::record::{Extra, Score};
 use crate::search::block_bounds::BlockBounds;
 use crate::search::bounds::{ScoreBounds, upper_bound};
 use crate::search::passage_rows::PassageRows;
@@ -120,7 +120,7 @@ pub(crate) fn rank(
             let mut best = bounds.take_best(candidates, first);
             refine_and_rank(block, search, found, &mut best, scratch, &mut matches);
         }
-        if bounds.is_lexical() {
+        if bounds.is_blended() {
             let (floor, _) = search.needed_scores();
             candidates.retain(|candidate| {
                 let bounds = bounds.of(candidate);
@@ -164,7 +164,13 @@ fn refine_and_rank(
             continue;
         }
         if found.stands_for_others(slot) {
-            match score(block, search, slot, upper_bound(candidate), None) {
+            match score(
+                block,
+                search,
+                slot,
+                upper_bound(candidate),
+                Extra::default(),
+            ) {
                 Ok(score) => {
                     if score >= threshold {
                         matches.set(slot);
@@ -181,18 +187,16 @@ fn refine_and_rank(
         if !search.scope.passes_deferred(block, slot, stop_check) {
             continue;
         }
-        let lexical = found.bounds.lexical_score(slot);
-        if let Some(lexical) = lexical {
-            bounds = found.bounds.with(candidate, lexical);
+        let extra = found.bounds.extra(slot);
+        if let Some(extra) = extra {
+            bounds = found.bounds.with(candidate, extra);
             if is_decided(search, candidate, &bounds, matches) {
                 continue;
             }
         }
+        let extra = extra.unwrap_or_default();
         if bounds.lowest >= threshold
-            && let Some(record) =
-                search
-                    .ranking
-                    .unscored(&bounds, block.row(slot), lexical.unwrap_or_default())
+            && let Some(record) = search.ranking.unscored(&bounds, block.row(slot), extra)
         {
             matches.set(slot);
             scratch.lowest.push(record.lowest);
@@ -202,7 +206,7 @@ fn refine_and_rank(
         if search.outcome.is_over() {
             break;
         }
-        match score(block, search, slot, upper_bound(candidate), lexical) {
+        match score(block, search, slot, upper_bound(candidate), extra) {
             Ok(score) if score >= threshold => {
                 matches.set(slot);
                 if search.ranking.may_enter(&bounds)
@@ -310,13 +314,13 @@ fn counted_unscored(
     counted
 }
 
-/// The score of a record whose cosine is at most `highest`, and whose lexical score is known.
+/// The score of a record whose cosine is at most `highest`, and whose other parts are known.
 fn score(
     block: &Block,
     search: &RunningSearch,
     slot: usize,
     highest: f32,
-    lexical: Option<Score>,
+    extra: Extra,
 ) -> Result<Score, Error> {
     // The cosine is certainly below 0, so it is clamped to 0.
     let cosine = if highest < 0.0 {
@@ -324,5 +328,5 @@ fn score(
     } else {
         search.cosine(block, slot)?
     };
-    Ok(search.blend(cosine, || lexical.unwrap_or_default()))
+    Ok(search.blended(cosine, extra))
 }

@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::filter::{BoundFilter, ExplainedFilter, Filter, RequestReader};
-use crate::record::{Score, Variant};
+use crate::record::Variant;
 use crate::runtime::{StopCheck, Stopped};
+use crate::search::score_parts::ScoreParts;
 use crate::snapshot::{Block, Snapshot};
 
 /// The filters of a request that asks to explain. Nothing of the forced filter may show, not even that there is one.
@@ -115,24 +116,6 @@ impl BoundExplain {
         }
         out.push(b'}');
         Ok(())
-    }
-}
-
-/// The parts of a record's score.
-pub(crate) struct ScoreParts {
-    /// The cosine of the vectors, clamped to 0..1.
-    pub(crate) meaning: Score,
-    pub(crate) lexical: Score,
-}
-
-impl ScoreParts {
-    /// Appends the member `score`.
-    fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"\"score\":{\"meaning\":");
-        self.meaning.write(out);
-        out.extend_from_slice(b",\"lexical\":");
-        self.lexical.write(out);
-        out.push(b'}');
     }
 }
 

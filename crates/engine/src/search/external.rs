@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::record::{Hit, IdKey, Position, Ranked, RecordRow, RecordUuid, Score, Variant};
 use crate::runtime::StopCheck;
+use crate::search::blend::Blend;
 use crate::search::common::Common;
-use crate::search::explain::{Report, ScoreParts};
+use crate::search::explain::Report;
 use crate::search::highlights::Highlights;
-use crate::search::lexical_signal::LexicalSignal;
 use crate::search::page::{BestPassage, PageContent, PagePosition};
 use crate::search::request::Search;
+use crate::search::score_parts::ScoreParts;
 use crate::snapshot::Snapshot;
 
 /// How a store selected the records of a response.
@@ -88,20 +89,15 @@ impl Search {
         plan["limit"] = self.common.limit.into();
         plan["threshold"] = json!(Score::at_least(self.threshold).map(|score| score.0));
         plan["cursor"] = json!(cursor);
-        plan["lexical"] = self.lexical.is_some().into();
+        let is_blended = self.lexical.is_some() || !self.boosts.is_empty();
+        plan["cosine_weight"] = json!(is_blended.then(|| self.cosine_weight.value()));
         plan["passages"] = self.shows_passages().into();
         plan
     }
 
-    /// The exact words of the search, bound to the columns of a snapshot. `embed` are the columns that the database
-    /// embeds.
-    pub(crate) fn lexical_signal(
-        &self,
-        embed: Option<&[String]>,
-        snapshot: &Snapshot,
-    ) -> Option<LexicalSignal> {
-        let request = self.lexical.as_ref()?;
-        Some(LexicalSignal::bind(request, embed, &snapshot.names))
+    /// The parts of the scores, bound to the columns of a snapshot; see [`Blend::bind`].
+    pub(crate) fn blend(&self, embed: Option<&[String]>, snapshot: &Snapshot) -> Option<Blend> {
+        Blend::bind(self, embed, &snapshot.names)
     }
 
     /// Writes the response. `scores` are those of the selected records; `parts` are the parts of their scores, if the

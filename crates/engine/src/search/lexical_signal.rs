@@ -6,14 +6,14 @@ use parking_lot::Mutex;
 
 use crate::columns::ColumnNames;
 use crate::lexical::{BlockMatches, GroupIndex, GroupMatches, LexicalQuery, TextColumns};
-use crate::record::{LexicalWeight, Score};
+use crate::record::{Score, Weight};
 use crate::search::request::LexicalRequest;
 use crate::snapshot::Block;
 
 /// The lexical part of a search, bound to the columns of a database.
 #[derive(Debug)]
 pub(crate) struct LexicalSignal {
-    weight: LexicalWeight,
+    weight: Weight,
     /// `None` for a text without words: then every lexical score is 0.
     pub(crate) query: Option<LexicalQuery>,
     pub(crate) embedded: TextColumns,
@@ -39,7 +39,7 @@ impl LexicalSignal {
         }
     }
 
-    pub(crate) fn weight(&self) -> LexicalWeight {
+    pub(crate) fn weight(&self) -> Weight {
         self.weight
     }
 

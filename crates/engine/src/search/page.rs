@@ -7,9 +7,10 @@ use crate::json::{write_integer, write_passage, write_string};
 use crate::record::{Passage, Ranked, Score, TimeRange, Variant};
 use crate::runtime::StopCheck;
 use crate::search::common::Common;
-use crate::search::explain::{BoundExplain, Report, ScoreParts};
+use crate::search::explain::{BoundExplain, Report};
 use crate::search::highlights::Highlights;
 use crate::search::record_writer::RecordWriter;
+use crate::search::score_parts::ScoreParts;
 use crate::snapshot::{Block, Snapshot, VectorWriter};
 
 /// An answered request.

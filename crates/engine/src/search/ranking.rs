@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::error::Error;
-use crate::record::{Hit, PageStart, Position, RecordRow, Score, TopK};
+use crate::record::{Extra, Hit, PageStart, Position, RecordRow, Score, TopK};
 use crate::search::best_scores::BestScores;
 use crate::search::bounds::ScoreBounds;
 use crate::search::floor_estimate::FloorEstimate;
@@ -62,8 +62,8 @@ impl Best {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UnscoredMatch {
     row: RecordRow,
-    /// The lexical score, which took a comparison with each word of the record; 0 where scores have no lexical part.
-    lexical: Score,
+    /// The other parts of the score, as words take a comparison with each word of the record; 0 where scores are cosines.
+    extra: Extra,
     pub(crate) lowest: Score,
     highest: Score,
 }
@@ -164,11 +164,11 @@ impl Ranking {
         &self,
         bounds: &ScoreBounds,
         row: RecordRow,
-        lexical: Score,
+        extra: Extra,
     ) -> Option<UnscoredMatch> {
         self.certainly_follows(bounds).then_some(UnscoredMatch {
             row,
-            lexical,
+            extra,
             lowest: bounds.lowest,
             highest: bounds.highest,
         })
@@ -219,13 +219,13 @@ impl Ranking {
     }
 
     /// The records of the places in order, once every block was scanned. `score` computes the score of a record from its
-    /// lexical score.
+    /// other parts.
     ///
     /// # Errors
     /// Those of `score`.
     pub(crate) fn finish(
         &self,
-        mut score: impl FnMut(RecordRow, Score) -> Result<Hit, Error>,
+        mut score: impl FnMut(RecordRow, Extra) -> Result<Hit, Error>,
     ) -> Result<Vec<Hit>, Error> {
         let mut best = self.lock();
         let mut scored = std::mem::replace(&mut best.scored, TopK::new(1));
@@ -239,7 +239,7 @@ impl Ranking {
             if last.is_some_and(|last| record.highest < last.position.score) {
                 break;
             }
-            scored.push(score(record.row, record.lexical)?);
+            scored.push(score(record.row, record.extra)?);
         }
         Ok(scored.into_sorted())
     }

@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::filter::RequestReader;
 use crate::limits::Limits;
-use crate::record::{LexicalWeight, Position, RecordId, Variant, cursor, to_unit_q30};
+use crate::record::{Position, RecordId, Variant, Weight, cursor, to_unit_q30};
+use crate::search::boosts::Boost;
 use crate::search::common::Common;
 use crate::settings::Settings;
 
@@ -19,6 +20,10 @@ pub(crate) struct Search {
     pub(crate) excluded: Vec<RecordId>,
     /// The exact words that scores take into account, if the request asks for it.
     pub(crate) lexical: Option<LexicalRequest>,
+    /// The parts of scores that depend on the data and the times of records.
+    pub(crate) boosts: Vec<Boost>,
+    /// The weight of the cosine, which words and boosts leave.
+    pub(crate) cosine_weight: Weight,
     /// Whether the request asks for the best passages of results.
     passages: bool,
     /// Whether results show which of their words match.
@@ -30,7 +35,7 @@ pub(crate) struct Search {
 /// The exact words of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct LexicalRequest {
-    pub(crate) weight: LexicalWeight,
+    pub(crate) weight: Weight,
     pub(crate) text: String,
 }
 
@@ -41,7 +46,7 @@ impl Search {
     }
 
     /// Reads a search from JSON: the members of [`Common`], `threshold`, `cursor`, `excluded`,
-    /// `lexical`, `passages`, `highlights`, `embedded_by`.
+    /// `lexical`, `boosts`, `passages`, `highlights`, `embedded_by`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for each member that is invalid.
@@ -62,12 +67,16 @@ impl Search {
                 Some(cursor::parse(variant, text).ok_or_else(|| invalid_cursor(variant))?)
             }
         };
+        let mut cosine_weight = Weight::ALL;
+        let lexical = LexicalRequest::parse(&request, &mut cosine_weight)?;
         Ok(Self {
             common,
             threshold,
             cursor,
             excluded: excluded_of(&request)?,
-            lexical: LexicalRequest::parse(&request)?,
+            lexical,
+            boosts: Boost::parse(&request, variant, &mut cosine_weight)?,
+            cosine_weight,
             passages: request.flag("passages")?,
             highlights: request.flag("highlights")?,
             embedded_by: request.text("embedded_by")?.map(str::to_owned),
@@ -101,21 +110,25 @@ impl Search {
 }
 
 impl LexicalRequest {
-    /// Reads the member `lexical`, an object with `weight` and `text`. A weight of 0 is the same as none.
+    /// Reads the member `lexical`, an object with `weight` and `text`. A weight of 0 is the same as none. The weight is taken
+    /// from `left`.
     ///
     /// # Errors
     /// [`Error::Invalid`].
-    fn parse(request: &RequestReader<'_>) -> Result<Option<Self>, Error> {
+    fn parse(request: &RequestReader<'_>, left: &mut Weight) -> Result<Option<Self>, Error> {
         let invalid = |detail: &str| Error::request("/search/lexical", detail);
         let Some(lexical) = request.members.get("lexical") else {
             return Ok(None);
         };
         let weight = lexical["weight"].as_f64();
         let weight = weight.filter(|weight| (0.0..=1.0).contains(weight));
-        let weight = weight.ok_or_else(|| invalid("must be between 0 and 1"))?;
+        let weight = weight.map(Weight::new);
+        let rest = weight.and_then(|weight| Some((weight, left.without(weight)?)));
+        let (weight, rest) = rest.ok_or_else(|| invalid("must be between 0 and 1"))?;
         let text = lexical["text"].as_str();
         let text = text.ok_or_else(|| invalid("needs the text of the search"))?;
-        Ok(LexicalWeight::new(weight).map(|weight| Self {
+        *left = rest;
+        Ok(weight.counts().then(|| Self {
             weight,
             text: text.to_owned(),
         }))

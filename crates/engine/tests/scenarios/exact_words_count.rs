@@ -3,8 +3,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 
 use crate::common::{
-    Known, Oracle, Random, Server, Vectors, assert_same, hits, in_full, random_data, random_filter,
-    stop_flag, time,
+    Known, Oracle, Random, Server, Vectors, assert_same, hits, in_full, random_boosts, random_data,
+    random_filter, stop_flag, time,
 };
 
 const HOUR: i64 = 3_600_000;
@@ -107,6 +107,9 @@ fn random_request(random: &mut Random) -> Value {
     });
     if random.chance(50) {
         request["filter"] = random_filter(random, 2);
+    }
+    if random.chance(30) {
+        request["boosts"] = random_boosts(random, 1.0 - weight);
     }
     if random.chance(25) {
         request["time_range"] = json!({ "start_time": time(random.below(600) as i64 * HOUR) });

@@ -1,7 +1,8 @@
 use serde_json::{Value, json};
 
 use crate::common::{
-    Known, Oracle, Random, Server, Vectors, assert_same, hits, random_data, random_filter,
+    Known, Oracle, Random, Server, Vectors, assert_same, hits, random_boosts, random_data,
+    random_filter,
 };
 
 fn filled(seed: u64, count: u64) -> (tempfile::TempDir, Server, Oracle, Vectors, Random) {
@@ -67,6 +68,9 @@ fn of_a_search_at_any_limits() {
         if round % 4 > 1 {
             request["filter"] = random_filter(&mut random, 2);
         }
+        if round % 2 == 1 {
+            request["boosts"] = random_boosts(&mut random, 0.8);
+        }
         let query = vectors.draw(&mut random);
         let found = drain(
             &server,
@@ -89,6 +93,9 @@ fn of_a_search_among_many() {
         let mut request = json!({ "form": (["uuid", "integer", "both"][round % 3]), "threshold": ([0.5, 0.8][round % 2]) });
         if round % 3 > 0 {
             request["filter"] = random_filter(&mut random, 2);
+        }
+        if round % 2 == 1 {
+            request["boosts"] = random_boosts(&mut random, 0.8);
         }
         let query = vectors.draw(&mut random);
         let limits = [&[7, 50, 333][..], &[1000]][round % 2];

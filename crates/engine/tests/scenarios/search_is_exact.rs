@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::common::{
-    Known, Oracle, Random, Server, Vectors, hits, random_data, random_filter, time,
+    Known, Oracle, Random, Server, Vectors, hits, random_boosts, random_data, random_filter, time,
 };
 
 const HOUR: i64 = 3_600_000;
@@ -35,6 +35,9 @@ fn random_request(random: &mut Random) -> Value {
     });
     if random.chance(60) {
         request["filter"] = random_filter(random, 3);
+    }
+    if random.chance(30) {
+        request["boosts"] = random_boosts(random, 1.0);
     }
     if random.chance(25) {
         let start = random.below(600) as i64 * HOUR;

@@ -4,7 +4,8 @@ use cosift_engine::{Embedded, Format, Limits};
 use serde_json::{Value, json};
 
 use crate::common::{
-    Known, Oracle, Random, Server, Vectors, fingerprint, hits, random_data, random_filter, settings,
+    Known, Oracle, Random, Server, Vectors, fingerprint, hits, random_boosts, random_data,
+    random_filter, settings,
 };
 
 const DIMENSIONS: usize = 16;
@@ -106,10 +107,15 @@ fn check(server: &Server, oracle: &Oracle, random: &mut Random, rounds: usize) {
         if random.chance(50) {
             request["filter"] = random_filter(random, 3);
         }
+        let mut left = 1.0;
         if lexical && random.chance(50) {
             let weight = *random.pick(&[0.1, 0.3, 0.7, 1.0]);
+            left -= weight;
             let id = random.below(9_000);
             request["lexical"] = json!({ "weight": weight, "text": format!("long {id}") });
+        }
+        if random.chance(20) {
+            request["boosts"] = random_boosts(random, left);
         }
         let vector = query(oracle, random);
         if random.chance(30) {

@@ -54,11 +54,10 @@ impl Sort {
             });
         };
         let member = |name: &str| sort.get(name).and_then(|value| value.as_str());
-        let by = match (member("column"), member("time")) {
+        let time = member("time").and_then(RecordTime::from_name);
+        let by = match (member("column"), time) {
             (Some(column), None) => SortBy::Column(column.to_owned()),
-            (None, Some("created_at" | "first_seen_time")) => SortBy::Time(RecordTime::Created),
-            (None, Some("changed_at" | "last_changed_time")) => SortBy::Time(RecordTime::Changed),
-            (None, Some("synced_at" | "last_seen_time")) => SortBy::Time(RecordTime::Synced),
+            (None, Some(time)) => SortBy::Time(time),
             _ => {
                 return Err(Error::request("/sort", "give either column or time"));
             }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::record::{Hit, PageStart, SCORE_STEPS, Score};
 use crate::runtime::StopCheck;
+use crate::search::blend::Blend;
 use crate::search::caches::{CachedPage, search_key};
 use crate::search::explain::Explain;
-use crate::search::lexical_signal::LexicalSignal;
 use crate::search::ranking::Ranking;
 use crate::search::running::match_counts::MatchCounts;
 use crate::search::running::outcome::Outcome;
@@ -24,7 +24,7 @@ const SAME_SCORE_STEPS: u32 = SCORE_STEPS / 10_000;
 impl RunningSearch {
     /// Binds a search: prepares the query for each basis, finds the cursor's position, defers rules that are expensive
     /// to evaluate, and looks into the caches.
-    pub(crate) fn bind(mut scope: Scope, waiting: WaitingSearch) -> Self {
+    pub(crate) fn bind(mut scope: Scope, blend: Option<Blend>, waiting: WaitingSearch) -> Self {
         let WaitingSearch {
             database,
             request,
@@ -61,9 +61,7 @@ impl RunningSearch {
         let mut search = Self {
             ranking: Ranking::new(request.common.limit + 1, threshold, start),
             query: QueryVector::new(vector, &snapshot),
-            lexical: request.lexical.as_ref().map(|lexical| {
-                LexicalSignal::bind(lexical, database.embed.as_deref(), &snapshot.names)
-            }),
+            blend,
             explain: explain.map(|explain| explain.bind(&snapshot.names)),
             cached: CachedResults { key, hits: None },
             counters: Counters::default(),

@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::columns::Mask;
 use crate::error::Error;
-use crate::record::{Hit, IdKey, Position, Score};
+use crate::record::{Extra, Hit, IdKey, Position, Score};
+use crate::search::blend::Blend;
 use crate::search::bounds::ScoreBounds;
 use crate::search::caches::SearchKey;
 use crate::search::explain::BoundExplain;
-use crate::search::lexical_signal::LexicalSignal;
 use crate::search::ranking::Ranking;
 use crate::search::request::Search;
 use crate::search::running::match_counts::MatchCounts;
@@ -31,7 +31,7 @@ pub(crate) struct RunningSearch {
     pub(crate) scope: Scope,
     pub(crate) query: QueryVector,
     /// `None` for a search whose scores are cosines.
-    pub(crate) lexical: Option<LexicalSignal>,
+    pub(crate) blend: Option<Blend>,
     pub(crate) ranking: Ranking,
     pub(crate) match_counts: MatchCounts,
     pub(crate) cached: CachedResults,
@@ -56,7 +56,7 @@ impl RunningSearch {
 
     /// Whether the scores have a lexical part.
     pub(crate) fn has_words(&self) -> bool {
-        self.lexical.is_some()
+        self.request.lexical.is_some()
     }
 
     /// Whether the hits are known without a scan.
@@ -83,11 +83,14 @@ impl RunningSearch {
     /// The canonical score of a record.
     ///
     /// # Errors
-    /// When the record's vector can't be read.
+    /// When the record's vector can't be read; [`Error::Stopped`].
     pub(crate) fn score(&self, block: &Block, slot: usize) -> Result<Score, Error> {
         let cosine = self.cosine(block, slot)?;
-        let lexical = |signal: &LexicalSignal| signal.score(block, slot, u64::MAX);
-        Ok(self.blend(cosine, || self.lexical.as_ref().map_or(Score(0), lexical)))
+        let Some(blend) = &self.blend else {
+            return Ok(cosine);
+        };
+        let parts = blend.parts(block, slot, &self.outcome.stop_check())?;
+        Ok(blend.cosine.blend(cosine, blend.extra(&parts)))
     }
 
     /// The cosine of the query and a record, clamped to 0..1.
@@ -99,12 +102,10 @@ impl RunningSearch {
         self.query.score(block, slot)
     }
 
-    /// The score of a record with this cosine. `lexical` is called for its lexical score, if scores have a lexical part.
-    pub(crate) fn blend(&self, cosine: Score, lexical: impl FnOnce() -> Score) -> Score {
-        match &self.lexical {
-            None => cosine,
-            Some(signal) => signal.weight().blend(cosine, lexical()),
-        }
+    /// The score of a record with this cosine and these other parts, if scores have several parts.
+    pub(crate) fn blended(&self, cosine: Score, extra: Extra) -> Score {
+        let blend = self.blend.as_ref();
+        blend.map_or(cosine, |blend| blend.cosine.blend(cosine, extra))
     }
 
     /// A record as a hit with its score.

@@ -91,6 +91,7 @@ impl WaitingSearch {
         let makes_page_only = request.common.limit <= SMALL_PAGE
             && !request.common.counts_all()
             && request.lexical.is_none()
+            && request.boosts.is_empty()
             && request.common.explain.is_none()
             && !request.common.writes_vectors();
         if makes_page_only && has_small_filter {

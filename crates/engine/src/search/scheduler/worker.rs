@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::reply::caught;
 use crate::runtime::{Metrics, message};
 use crate::search::answer::answer;
+use crate::search::blend::Blend;
 use crate::search::block_scan::Scratch;
 use crate::search::running::{RunningSearch, Scope, WaitingSearch};
 use crate::search::scheduler::queue::{Queue, SearchStats, Step};
@@ -154,15 +155,22 @@ impl Group {
     /// Binds a search, or returns `None` for a search that takes too long, which is handed to the slower group.
     fn bind_or_hand_over(&self, mut search: WaitingSearch) -> Option<RunningSearch> {
         let mut scope = Scope::of(&mut search);
+        let embed = search.database.embed.as_deref();
+        let blend = Blend::bind(&search.request, embed, &scope.snapshot.names);
+        let takes_longer = |max_ns| {
+            let blend = blend.as_ref();
+            scope.takes_longer(max_ns, &search.request)
+                || blend.is_some_and(|blend| blend.takes_longer(max_ns, &scope.snapshot))
+        };
         match &self.slower {
-            Some(slower) if scope.takes_longer(slower.max_ns, &search.request) => {
+            Some(slower) if takes_longer(slower.max_ns) => {
                 slower.group.submit(vec![search]);
                 return None;
             }
             Some(_) => {}
             None => scope.is_expensive = true,
         }
-        Some(RunningSearch::bind(scope, search))
+        Some(RunningSearch::bind(scope, blend, search))
     }
 
     fn scan(&self, scan: &SharedScan, part: usize, scratch: &mut Scratch) {

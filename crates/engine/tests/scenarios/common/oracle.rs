@@ -160,19 +160,67 @@ fn score(a: &[i64], b: &[i64]) -> u32 {
     }
 }
 
-/// The function that returns the score of a record with its cosine: `(1 - weight) * cosine + weight * lexical score`.
-fn blend(lexical: &Value) -> impl Fn(&Known, u32) -> u32 {
-    let weight = (lexical["weight"].as_f64().unwrap_or(0.0) * 1e9).round() as u128;
+/// The function that returns the score of a record with its cosine:
+/// `(1 - weight - Σ weights) * cosine + weight * lexical score + Σ weight * boost`.
+fn blend(request: &Value) -> impl Fn(&Known, u32) -> u32 {
+    let steps = |weight: &Value| (weight.as_f64().unwrap_or(0.0) * 1e9).round() as u128;
+    let lexical = &request["lexical"];
+    let weight = steps(&lexical["weight"]);
     let words = cosift_engine::lexical_scorer(lexical["text"].as_str().unwrap_or_default());
+    let boosts: Vec<(u128, Value)> = (request["boosts"].as_array().into_iter().flatten())
+        .map(|boost| (steps(&boost["weight"]), boost.clone()))
+        .collect();
     move |record, cosine| {
-        if weight == 0 {
-            return cosine;
+        let mut rest = 1_000_000_000;
+        let mut sum = 0;
+        if weight > 0 {
+            let columns: Vec<&str> = record.data.values().filter_map(Value::as_str).collect();
+            rest -= weight;
+            sum += weight * u128::from(words(&columns));
         }
-        let columns: Vec<&str> = record.data.values().filter_map(Value::as_str).collect();
-        let sum =
-            (1_000_000_000 - weight) * u128::from(cosine) + weight * u128::from(words(&columns));
+        for (weight, boost) in &boosts {
+            rest -= weight;
+            sum += weight * boost_of(boost, record);
+        }
+        sum += rest * u128::from(cosine);
         ((sum + 500_000_000) / 1_000_000_000) as u32
     }
+}
+
+/// A boost of a record, in steps of 1e-9.
+fn boost_of(boost: &Value, record: &Known) -> u128 {
+    if boost["filter"].is_object() {
+        return 1_000_000_000 * u128::from(holds(&boost["filter"], &record.data));
+    }
+    let milliseconds = |text: &str| {
+        let (minutes, nanoseconds) = instant(text)?;
+        Some((minutes * 60_000 + nanoseconds.div_euclid(1_000_000)) as f64)
+    };
+    let target = boost["target"].as_f64();
+    let target = target.or_else(|| milliseconds(boost["target"].as_str()?));
+    let value = match boost["time"].as_str() {
+        Some("created_at" | "first_seen_time") => Some(record.created as f64),
+        Some("changed_at" | "last_changed_time") => Some(record.changed as f64),
+        Some(_) => Some(record.synced as f64),
+        None => {
+            let value = boost["column"]
+                .as_str()
+                .and_then(|column| record.data.get(column));
+            match &boost["target"] {
+                Value::String(_) => value.and_then(Value::as_str).and_then(milliseconds),
+                _ => value.and_then(Value::as_f64),
+            }
+        }
+    };
+    let scale = match boost["scale"].as_str() {
+        Some("P3D") => Some(3.0 * 86_400_000.0),
+        Some("PT36H") => Some(36.0 * 3_600_000.0),
+        _ => boost["scale"].as_f64(),
+    };
+    let (Some(value), Some(target), Some(scale)) = (value, target, scale) else {
+        return 0;
+    };
+    ((1.0 - (value - target).abs() / scale).max(0.0) * 1e9 + 0.5).floor() as u128
 }
 
 /// The matches of a search in order: score, number of the best passage, record.
@@ -217,7 +265,7 @@ impl Oracle {
         let variant = request["form"].as_str().unwrap_or("integer").to_owned();
         let threshold = request["threshold"].as_f64().unwrap_or(0.2);
         let query = unit(vector);
-        let blended = blend(&request["lexical"]);
+        let blended = blend(request);
         let mut matches: Vec<(u32, usize, &Known)> = self
             .records
             .values()

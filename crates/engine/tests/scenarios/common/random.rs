@@ -171,6 +171,37 @@ pub(crate) fn random_data(random: &mut Random) -> Map<String, Value> {
     data
 }
 
+/// Random boosts of every kind, whose weights are at most `weight` together.
+pub(crate) fn random_boosts(random: &mut Random, mut weight: f64) -> Value {
+    let boosts = (0..random.below(4)).map(|_| {
+        let own = weight * [0.0, 0.1, 0.5, 1.0][random.below(4)];
+        weight -= own;
+        // Weights of whole steps, so that their sum is not above the limit.
+        let own = (own * 1e9).floor() / 1e9;
+        let scale = |random: &mut Random| {
+            let millisecond = json!(1 + random.below(1 << 30));
+            [json!("P3D"), json!("PT36H"), millisecond][random.below(3)].clone()
+        };
+        match random.below(5) {
+            0 => json!({ "weight": own, "filter": random_filter(random, 2) }),
+            1 => json!({ "weight": own, "column": "visited", "target": TIMES[random.below(9)], "scale": scale(random) }),
+            2 => json!({
+                "weight": own,
+                "time": random.pick(&["created_at", "changed_at", "synced_at", "last_seen_time"]),
+                "target": time(random.below(600) as i64 * 3_600_000),
+                "scale": scale(random),
+            }),
+            _ => json!({
+                "weight": own,
+                "column": random.pick(&["size", "size", "mixed", "rare", "never seen"]),
+                "target": random.below(40) as f64 / 3.0 - 3.0,
+                "scale": *random.pick(&[1e-300, 0.7, 3.0, 1e300]),
+            }),
+        }
+    });
+    boosts.collect()
+}
+
 /// A random filter that may use every operator, with at most `depth` nested groups.
 pub(crate) fn random_filter(random: &mut Random, depth: usize) -> Value {
     const ANY: [&str; 6] = [

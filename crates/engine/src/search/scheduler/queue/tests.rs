@@ -61,7 +61,7 @@ fn bound_request(database: &Arc<Searchable>, stop: &StopFlag, request: &str) -> 
         reply: Reply::new(Box::new(|_| ())),
     };
     let scope = Scope::of(&mut waiting);
-    RunningSearch::bind(scope, waiting)
+    RunningSearch::bind(scope, None, waiting)
 }
 
 /// The searches of the next scan part.

@@ -20,14 +20,14 @@ interface Cursor {
 }
 
 /**
- * Finds the matches of a search for exact words, whose scores need the text of a record. A score is at most
- * `(1 - weight) * cosine + weight`, so records whose cosine is too low for the page are not read.
+ * Finds the matches of a search with words or boosts, whose scores need the data and the times of a record. A score is at
+ * most `weight * cosine + 1 - weight`, so records whose cosine is too low for the page are not read.
  */
-export class LexicalMatches {
+export class BlendedMatches {
   readonly #context: SearchContext;
   readonly #weight: number;
 
-  /** `weight` is that of exact words, above 0. */
+  /** `weight` is that of the cosine. */
   constructor(context: SearchContext, weight: number) {
     this.#context = context;
     this.#weight = weight;
@@ -71,9 +71,9 @@ export class LexicalMatches {
   /** Records whose vectors are the most similar ones, of those that can come after a cursor. */
   async #similar(start: Cursor | null, size: number): Promise<Match[]> {
     const { sources, margin } = this.#context;
-    const rest = 1 - this.#weight;
+    const weight = this.#weight;
     const maxScore =
-      start === null || rest <= 0 ? undefined : (start.score * STEP + SLACK) / rest + SLACK + margin;
+      start === null || weight === 0 ? undefined : (start.score * STEP + SLACK) / weight + SLACK + margin;
     const ids = new Set<number>();
     for (const source of sources) {
       const found = await source.scan({ minScore: -2, maxScore, last: undefined, excluded: [], size });
@@ -85,8 +85,8 @@ export class LexicalMatches {
   /** The matches with a score of at least `least`, among others. */
   async #from(threshold: number, least: number): Promise<Match[]> {
     const { sources, margin } = this.#context;
-    const rest = 1 - this.#weight;
-    const cosine = rest <= 0 ? 0 : (least * STEP - this.#weight - SLACK) / rest - SLACK;
+    const weight = this.#weight;
+    const cosine = weight === 0 ? 0 : (least * STEP - (1 - weight) - SLACK) / weight - SLACK;
     const matches: Match[] = [];
     const read = async (where: (values: Values) => string[]) => {
       for (let last = 0; ; ) {

@@ -1,0 +1,148 @@
+//! The weights of the parts of a score: the cosine has what the others leave.
+
+use std::iter::Sum;
+use std::ops::Add;
+
+use crate::record::score::{SCORE_STEPS, Score};
+
+/// The weight of a part of a score, in steps of 1e-9 from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Weight(u32);
+
+/// The weighted sum of all parts of a score except the cosine, in steps of 1e-18.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Extra(u64);
+
+impl Add for Extra {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl Sum for Extra {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self(0), Self::add)
+    }
+}
+
+impl Extra {
+    fn value(self) -> f64 {
+        self.0 as f64 / (f64::from(SCORE_STEPS) * f64::from(SCORE_STEPS))
+    }
+}
+
+impl Weight {
+    /// All the weight.
+    pub(crate) const ALL: Self = Self(SCORE_STEPS);
+
+    /// The weight nearest to a number from 0 to 1.
+    pub(crate) fn new(weight: f64) -> Self {
+        Self((weight * f64::from(SCORE_STEPS)).round() as u32)
+    }
+
+    /// Whether the part counts.
+    pub(crate) fn counts(self) -> bool {
+        self.0 > 0
+    }
+
+    /// The weight that another part leaves of this one; `None` if it takes more than that.
+    pub(crate) fn without(self, other: Self) -> Option<Self> {
+        self.0.checked_sub(other.0).map(Self)
+    }
+
+    /// The published number.
+    pub(crate) fn value(self) -> f64 {
+        f64::from(self.0) / f64::from(SCORE_STEPS)
+    }
+
+    /// What a part with this weight adds to the score.
+    pub(crate) fn of(self, part: Score) -> Extra {
+        Extra(u64::from(self.0) * u64::from(part.0))
+    }
+
+    /// The score of a record: `weight * cosine + extra`, rounded to the nearest step, halves up. The weights of all parts
+    /// sum to 1. It does not decrease when one of the parts rises.
+    pub(crate) fn blend(self, cosine: Score, extra: Extra) -> Score {
+        let one = u64::from(SCORE_STEPS);
+        let Extra(sum) = self.of(cosine) + extra;
+        Score(((sum + one / 2) / one) as u32)
+    }
+
+    /// A cosine that certainly lies at or below every cosine with which a record with these other parts reaches `score`.
+    pub(crate) fn cosine_below(self, score: Score, extra: Extra) -> f32 {
+        // More than the rounding of scores and floats.
+        const SLACK: f64 = 1e-6;
+        let cosine = (score.value() - extra.value() - SLACK) / self.value() - SLACK;
+        // A weight of 0 leaves the cosine without influence: the division has no result that bounds anything.
+        if self.counts() && cosine > 0.0 {
+            cosine as f32
+        } else {
+            f32::NEG_INFINITY
+        }
+    }
+
+    /// A cosine that certainly lies at or above every cosine with which a record does not exceed `score`.
+    pub(crate) fn cosine_above(self, score: Score) -> f32 {
+        const SLACK: f64 = 1e-6;
+        let cosine = (score.value() + SLACK) / self.value() + SLACK;
+        // Cosines are clamped at 0, so every cosine below 0 has the same score as 0.
+        if self.counts() && cosine < 1.0 {
+            cosine as f32
+        } else {
+            f32::INFINITY
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_rounded_to_steps_and_sum_to_1() {
+        assert!(!Weight::new(1e-10).counts());
+        assert_eq!(Weight::new(1.0), Weight::ALL);
+        let rest = Weight::ALL.without(Weight::new(0.7));
+        let rest = rest.and_then(|rest| rest.without(Weight::new(0.2)));
+        let rest = rest.and_then(|rest| rest.without(Weight::new(0.1)));
+        assert_eq!(rest, Some(Weight(0)));
+        assert_eq!(Weight(0).without(Weight(1)), None);
+    }
+
+    #[test]
+    fn scores_are_blended_in_whole_steps() {
+        let blend = |weight, cosine, other| {
+            let weight = Weight::new(weight);
+            let rest = Weight::ALL.without(weight).expect("at most 1");
+            rest.blend(Score(cosine), weight.of(Score(other))).0
+        };
+        assert_eq!(blend(0.3, 500_000_000, 1_000_000_000), 650_000_000);
+        assert_eq!(blend(0.5, 1, 0), 1, "halves are rounded up");
+        assert_eq!(blend(0.5, 2, 1), 2);
+        assert_eq!(blend(1.0, 123, 456), 456);
+        assert_eq!(blend(0.25, SCORE_STEPS, SCORE_STEPS), SCORE_STEPS);
+    }
+
+    #[test]
+    fn the_bounds_of_cosines_leave_out_no_record() {
+        let mut seed = 5_u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            Score(((seed >> 33) % u64::from(SCORE_STEPS + 1)) as u32)
+        };
+        for round in 0..20_000 {
+            let weight = Weight(if round % 10 == 0 {
+                SCORE_STEPS
+            } else {
+                random().0.max(1)
+            });
+            let rest = Weight(SCORE_STEPS - weight.0);
+            let (cosine, extra) = (random(), weight.of(random()));
+            let score = rest.blend(cosine, extra);
+            assert!(f64::from(rest.cosine_below(score, extra)) <= cosine.value());
+            assert!(f64::from(rest.cosine_above(score)) >= cosine.value());
+        }
+    }
+}
