@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   and,
+  before,
   CosiftError,
   contains,
   type Database,
@@ -100,6 +101,44 @@ describe.each(['library', 'client'])('%s', (side) => {
       detail: 'query.like.positive.1: no record has the id key:none',
       problems: [{ pointer: '/query/like/positive/1' }],
     });
+  });
+
+  test('boosts count in the score, and are named as the caller does', async () => {
+    const search = { threshold: 0, filter: isNotEmpty('height') } as const;
+    const boosts = [
+      { weight: 0.3, filter: equals('country', 'Japan') },
+      { weight: 0.6, column: 'height', target: 10, scale: 100 },
+    ] as const;
+    const { results } = await database().search('a tall tower', { ...search, boosts });
+    expect(results.map(({ id }) => id)).toEqual([3, 2, 1]);
+    const group = [{ weight: 0.3, filter: and(equals('country', 'Japan')) }, boosts[1]] as const;
+    expect((await database().search('a tall tower', { ...search, boosts: group })).results).toEqual(results);
+    const { points } = await database().map({ search: 'a tall tower', ...search, boosts });
+    expect(points.map(({ id, relevance_score }) => [id, relevance_score])).toEqual(
+      results.map(({ id, relevance_score }) => [id, relevance_score]),
+    );
+    const [outcome] = await database().searchMany([{ search: 'a tall tower', ...search, boosts }]);
+    expect(outcome).toMatchObject({ results });
+    const refused: [unknown, string, string][] = [
+      [
+        [{ weight: 0.3, filter: { column: 'a', operator: 'is' } }],
+        '/boosts/0/filter/operator',
+        'invalid_filter',
+      ],
+      [
+        [boosts[0], { weight: 0.3, filter: and(before('text', 'soon')) }],
+        '/boosts/1/filter/rules/0/value',
+        'invalid_filter',
+      ],
+      [[boosts[0], { ...boosts[1], weight: 0.8 }], '/boosts/1/weight', 'invalid_request'],
+      [[boosts[0], { ...boosts[1], scale: Number.NaN }], '/boosts/1/scale', 'invalid_request'],
+      [[null], '/boosts/0', 'invalid_request'],
+      ['none', '/boosts', 'invalid_request'],
+    ];
+    for (const [given, pointer, code] of refused) {
+      const call = database().search('a tall tower', { boosts: given as typeof boosts });
+      await expect(call, pointer).rejects.toMatchObject({ code, problems: [{ pointer }] });
+    }
   });
 
   test('texts are embedded as searches and records are', async () => {

@@ -25,6 +25,22 @@ export async function misuses(
   // @ts-expect-error: an unknown option
   facts.searchAll('a', { treshold: 0.5 });
 
+  // Boosts.
+  // @ts-expect-error: no weight
+  await facts.search('a', { boosts: [{ column: 'a', target: 1, scale: 1 }] });
+  // @ts-expect-error: no scale
+  await facts.search('a', { boosts: [{ weight: 1, column: 'a', target: 1 }] });
+  // @ts-expect-error: a filter and a column
+  await facts.search('a', {
+    boosts: [{ weight: 1, filter: equals('a', 1), column: 'a', target: 1, scale: 1 }],
+  });
+  // @ts-expect-error: a column and a time
+  await facts.search('a', { boosts: [{ weight: 1, column: 'a', time: 'synced_at', target: 1, scale: 1 }] });
+  // @ts-expect-error: no such column
+  await products.search('a', { boosts: [{ weight: 1, column: 'colour', target: 1, scale: 1 }] });
+  // @ts-expect-error: no such column
+  await products.search('a', { boosts: [{ weight: 1, filter: equals('colour', 1) }] });
+
   // What to delete.
   // @ts-expect-error: nothing
   await facts.delete({});

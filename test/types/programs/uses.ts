@@ -84,6 +84,18 @@ export async function typed(
   await products.search({ text: 'a lamp' }, { filter, limit });
   await products.search({ vector: [1, 2] });
   for await (const { data } of products.searchAll({ vector: new Float32Array(2) })) data.name.trim();
+  await products.search('a lamp', {
+    boosts: [
+      { weight: 0.2, filter: equals('category', 'lamp') },
+      { weight: 0.1, filter },
+      { weight: 0.1, column: 'price', target: 10, scale: 5 },
+      { weight: 0.1, time: 'created_at', target: '2026-01-31', scale: 'P30D' },
+    ],
+  });
+  await products.map({
+    search: 'a lamp',
+    boosts: [{ weight: 0.1, column: 'note', target: '2026-01-31', scale: 1 }],
+  });
 
   const listed = await products.query({
     filter: and(

@@ -121,11 +121,9 @@ pub(crate) fn rank(
             refine_and_rank(block, search, found, &mut best, scratch, &mut matches);
         }
         if bounds.is_blended() {
-            let (floor, _) = search.needed_scores();
             candidates.retain(|candidate| {
                 let bounds = bounds.of(candidate);
-                bounds.highest >= floor
-                    && !counted_unscored(search, candidate, &bounds, &mut matches)
+                !is_decided(search, candidate, &bounds, &mut matches)
             });
         } else {
             wanted(found, Some(&mut matches)).retain(candidates);
@@ -289,15 +287,18 @@ fn wanted<'a>(found: &FoundInBlock<'_>, matches: Option<&'a mut Mask>) -> Wanted
     }
 }
 
-/// Whether the bounds of a record tell enough: it cannot enter the page, and does not match or only counts as a match.
+/// Whether the bounds of a record tell enough: it cannot enter the page, and does not match or only counts as a match, or it
+/// is on an earlier page.
 fn is_decided(
     search: &RunningSearch,
     candidate: &Candidate,
     bounds: &ScoreBounds,
     matches: &mut Mask,
 ) -> bool {
-    let (floor, _) = search.needed_scores();
-    bounds.highest < floor || counted_unscored(search, candidate, bounds, matches)
+    let (floor, ceiling) = search.needed_scores();
+    bounds.highest < floor
+        || ceiling.is_some_and(|ceiling| bounds.lowest > ceiling)
+        || counted_unscored(search, candidate, bounds, matches)
 }
 
 /// Whether a candidate needs no score because it only counts as a match. It is then added to `matches`.

@@ -54,6 +54,8 @@ fn and_ends_when_it_is_stopped() {
 
     let stop = stop_flag();
     let search = json!({ "filter": filter, "explain": true });
+    let boosts = json!([{ "weight": 0.5, "filter": filter }]);
+    let boosted = json!({ "boosts": boosts, "threshold": 1 });
     let deletions: Vec<_> = (0..6)
         .map(|_| server.start_delete("db", &json!({ "filter": filter }), stop.clone()))
         .collect();
@@ -61,6 +63,7 @@ fn and_ends_when_it_is_stopped() {
     let start_page = |kind: usize| match kind {
         0 => server.start_search("db", &search, &vector, stop.clone()),
         1 => server.start_search("db", &total, &vector, stop.clone()),
+        2 => server.start_search("db", &boosted, &vector, stop.clone()),
         _ => server.start_query("db", &total, stop.clone()),
     };
     thread::scope(|scope| {
@@ -69,7 +72,7 @@ fn and_ends_when_it_is_stopped() {
             .map(|at| {
                 scope.spawn(move || {
                     loop {
-                        match start_page(at % 3).wait() {
+                        match start_page(at % 4).wait() {
                             Ok(page) => assert!(page.body.starts_with(br#"{"results":[]"#)),
                             Err(error) => return error,
                         }
