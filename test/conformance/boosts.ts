@@ -83,7 +83,7 @@ export function describeBoosts(open: OpenDatabases): void {
     });
 
     test('count next to words', async () => {
-      const database = await shared.create({ lexical: true });
+      const database = await shared.create({ dimensions: 2, lexical: true });
       await database.upsert([
         { id: 1, data: { text: 'iron tower', year: 1889 }, vector: [1, 0] },
         { id: 2, data: { text: 'steel bridge', year: 1937 }, vector: [3, 4] },
@@ -120,28 +120,6 @@ export function describeBoosts(open: OpenDatabases): void {
           { weight: 0.3, ...nothing },
         ]),
       ).toEqual([1, 2, 3, 4]);
-    });
-
-    test('are the same for records with several passages, and on a map', async () => {
-      const database = await shared.create({ dimensions: 2 });
-      const passages = [
-        { column: 'text', start: 0, end: 2, vector: [0, 1] },
-        { column: 'text', start: 2, end: 4, vector: [1, 0] },
-      ];
-      await database.upsert([
-        { id: 1, data: { text: 'abcd', n: 1 }, passages },
-        { id: 2, data: { text: 'efgh', n: 2 }, vector: [3, 4] },
-      ]);
-      const search = {
-        vector: [1, 0],
-        threshold: 0,
-        boosts: [{ weight: 0.5, column: 'n', target: 2, scale: 2 }],
-      };
-      const { results } = await database.search({ search });
-      expect(results.map(({ id, relevance_score }) => [id, relevance_score])).toEqual([
-        [2, 0.8],
-        [1, 0.75],
-      ]);
     });
   });
 }
