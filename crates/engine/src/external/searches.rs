@@ -158,16 +158,15 @@ impl ExternalSearch {
                 let row = &page.rows[block.row(slot).0 as usize];
                 self.best_passage(row)
             };
-            let parts = match self.search.blend(self.embed.as_deref(), selected.snapshot) {
-                Some(blend) if self.search.common.explain.is_some() => {
-                    self.parts(&blend, selected.snapshot, &page.rows)?
+            let blend = (self.search).blend(self.embed.as_deref(), selected.snapshot);
+            let parts = match &blend {
+                Some(blend) if self.explains() => {
+                    self.parts(blend, selected.snapshot, &page.rows)?
                 }
                 _ => Vec::new(),
             };
-            let signal = (self.search.highlights)
-                .then(|| (self.search).lexical_signal(self.embed.as_deref(), selected.snapshot));
-            let signal = signal.flatten();
-            (self.search).page_of(selected, &scores, parts, &passage, signal.as_ref())
+            let signal = blend.as_ref().and_then(|blend| blend.lexical.as_ref());
+            (self.search).page_of(selected, &scores, parts, &passage, signal)
         })
     }
 

@@ -37,6 +37,10 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
     };
     let explain = search.explain.as_ref();
     let passage = |block: &Block, slot: usize| search.query.passage(block, slot);
+    let words = search
+        .blend
+        .as_ref()
+        .and_then(|blend| blend.lexical.as_ref());
     let content = PageContent {
         request,
         snapshot: search.snapshot(),
@@ -45,7 +49,7 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
         total: request.total.then_some(counted.total),
         facets: (!request.facets.is_empty()).then_some(&counted.facets),
         passage: search.request.shows_passages().then_some(&passage),
-        highlights: (search.request.highlights).then_some(Highlights(search.lexical.as_ref())),
+        highlights: (search.request.highlights).then_some(Highlights(words)),
         explain: explain.map(|explain| (explain, report())),
         score_parts: score_parts(search, &hits)?,
     };

@@ -11,6 +11,7 @@ use crate::search::blend::Blend;
 use crate::search::common::Common;
 use crate::search::explain::Report;
 use crate::search::highlights::Highlights;
+use crate::search::lexical_signal::LexicalSignal;
 use crate::search::page::{BestPassage, PageContent, PagePosition};
 use crate::search::request::Search;
 use crate::search::score_parts::ScoreParts;
