@@ -424,6 +424,8 @@ export interface NativePageContent {
   total?: number
   /** The member `facets`. */
   facets?: Uint8Array
+  /** How many matches have the value of each row. */
+  groupSizes?: Array<number>
   /** Records that exist for the caller. */
   records: number
   /** Records that were fetched and scored, or matches of a listing. */

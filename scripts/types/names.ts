@@ -94,6 +94,8 @@ export const MEMBERS: Readonly<Record<string, string>> = {
   'SearchRequest.columns[]': 'ColumnName<T>',
   'QueryRequest.columns[]': 'ColumnName<T>',
   'MapRequest.columns[]': 'ColumnName<T>',
+  'SearchRequest.distinct': 'ColumnName<T> | { column: ColumnName<T>; counts?: boolean | undefined }',
+  'QueryRequest.distinct': 'ColumnName<T> | { column: ColumnName<T>; counts?: boolean | undefined }',
   'QueryRequest.sort': 'Sort<T>',
   'DeleteRequest.filter': 'Filter<T>',
   'Embed.columns[]': 'ColumnName<T>',

@@ -66,6 +66,12 @@ export interface PageOptions<T> extends SelectOptions<T> {
   /** The columns that results show in their `data`, up to 100; an empty list for none. Default: all. */
   columns?: readonly ColumnName<T>[] | undefined;
   /**
+   * A column: of the records with an equal value in it, only the first in the order of the results is a result. With
+   * `counts`, each result shows its value and how many matches have it, in the member `group`. Records without a value stand
+   * for themselves. `total` counts results, and `facets` count all matches.
+   */
+  distinct?: ColumnName<T> | { column: ColumnName<T>; counts?: boolean | undefined } | undefined;
+  /**
    * Whether results have their stored vectors, in the members of an export: `vector`, or `passages`, and
    * `embedded_by`. A key needs `records.read`. Default: false.
    */

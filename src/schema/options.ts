@@ -39,6 +39,7 @@ const page = {
   facets: partOfRequest,
   explain: flag,
   columns: partOfRequest,
+  distinct: partOfRequest,
   vectors: flag,
 };
 const search = { ...page, ...score, passages: flag, highlights: flag };

@@ -49,6 +49,13 @@ export function recordSchema(identity: Members, timestamps: string) {
     'embedded_by?': text(
       'With `vectors`: fingerprint of the model that made `vector` or `passages`. Absent in a database without a model.',
     ),
+    'group?': object('With `counts` of `distinct`: the matches with the value of this record.', {
+      value: {
+        type: ['string', 'number', 'boolean', 'null'],
+        description: 'The value of the record in the column; null without a value.',
+      },
+      count: count('How many matches have this value, this record included. Without a value: 1.'),
+    }),
     'passage?': ref('Passage'),
     'highlights?': {
       type: 'object',
@@ -87,7 +94,7 @@ export const passage = object(
 );
 
 export const total = object('The exact number of matches on all pages.', {
-  value: count('Number of matches on all pages.'),
+  value: count('Number of matches on all pages; with `distinct`, of results.'),
 });
 
 export const pagePosition = object('Where the page is among all pages.', {

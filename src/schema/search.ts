@@ -146,6 +146,22 @@ export const pagination = object('Which page of the matches to return.', {
   },
 });
 
+/** The schema of `distinct`: a column, or an object with it. */
+const distinct = {
+  anyOf: [
+    column,
+    object('The column whose values are distinct, and what results show of it.', {
+      column,
+      'counts?': flag(
+        'Also show the value of each result and how many matches have it, in the member `group`. Default: false.',
+      ),
+    }),
+  ],
+  description:
+    'A column: of the records with an equal value in it, only the first in the order of the results is a result. Records ' +
+    'without a value stand for themselves. `total` counts results, and facets count all matches.',
+} as const;
+
 const extras = {
   'columns?': list(
     column,
@@ -157,6 +173,7 @@ const extras = {
     minItems: 1,
     maxItems: 16,
   }),
+  'distinct?': distinct,
   'vectors?': flag(
     'Also show the stored vectors of each record, in the members of an export. A key needs `records.read`. ' +
       'Default: false.',

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -88,6 +88,37 @@ const COMMANDS = [
   ['like', 'facts', '1', '--not', '3', '--threshold', '0', '--columns', 'name'],
   ['search', '--vector', '[0, 0, 6, 1]', '--database', 'many', '--limit', '2', '--json', '--columns', 'none'],
 ];
+
+test(
+  'records are distinct by a column',
+  async () => {
+    const directory = await copyOfData();
+    const queries = join(directory, 'queries.txt');
+    await writeFile(queries, 'a tower\n');
+    const library = await open(directory);
+    const kinds = await library.createDatabase('kinds');
+    const names = ['a tower', 'a tall tower', 'a lake', 'a deep lake'];
+    await kinds.upsert(names.map((name, at) => ({ id: at + 1, data: { name, kind: at < 2 ? 't' : 'l' } })));
+    await library.close();
+    const all = ['--distinct', 'kind', '--threshold', '0', '--columns', 'kind'];
+    const commands = [
+      ['query', 'kinds', '--distinct', 'kind', '--count'],
+      ['query', 'kinds', '--distinct', 'kind', '--sort', 'name', '--all', '--csv', '--columns', 'name'],
+      ['search', 'a tower', '--database', 'kinds', '--csv', ...all],
+      ['like', 'kinds', '1', '--csv', ...all],
+      ['search', '--file', queries, '--database', 'kinds', ...all],
+    ];
+    const [count, query, search, like, file] = await outputs(commands, ['--data', directory]);
+    expect(count).toBe('2\n');
+    expect(query).toBe('id,key,name\n4,,a deep lake\n2,,a tall tower\n');
+    expect(search).toMatch(/^relevance_score,id,kind\n0\.\d+,\d,t\n0\.\d+,\d,l\n$/);
+    expect(like).toMatch(/^relevance_score,id,kind\n0\.\d+,2,t\n0\.\d+,\d,l\n$/);
+    expect(file?.trim().split('\n')).toHaveLength(4);
+    const misspelt = await cosift('query', 'kinds', '--distinct', 'knid', '--data', directory);
+    expect(misspelt.stderr).toContain('"kind"');
+  },
+  TIMEOUT_MS,
+);
 
 test(
   'a server and its directory give the same: every record once, every member in its order',

@@ -88,6 +88,27 @@ describe.each(['library', 'client'])('%s', (side) => {
     expect((await database().search('a tall tower', { timeRange, threshold: 0 })).results).toEqual([]);
   });
 
+  test('results are distinct by a column, page by page', async () => {
+    await database().upsert([{ id: 5, data: { text: 'Another tower in France', country: 'France' } }]);
+    const options = { threshold: 0, limit: 1, distinct: { column: 'country', counts: true } } as const;
+    const groups = [];
+    for await (const { group } of database().searchAll('a tall tower', options)) groups.push(group);
+    expect(groups.toSorted((a, b) => String(a?.value).localeCompare(String(b?.value)))).toEqual([
+      { value: 'France', count: 2 },
+      { value: 'Japan', count: 1 },
+      { value: null, count: 1 },
+      { value: null, count: 1 },
+    ]);
+    const { total } = await database().query({ distinct: 'country', total: true });
+    expect(total).toEqual({ value: 4 });
+    await database().delete({ ids: [5] });
+    const wrong = { distinct: { column: 'country', counts: 'yes' } } as never;
+    await expect(database().query(wrong)).rejects.toMatchObject({
+      code: 'invalid_request',
+      problems: [{ pointer: '/distinct/counts' }],
+    });
+  });
+
   test('examples are searched for, and an error names them', async () => {
     const like = { positive: [1] };
     const found = [];

@@ -7,6 +7,7 @@ import { describeColumns } from './columns.js';
 import { describeCounts } from './counts.js';
 import { describeDatabases } from './databases.js';
 import { describeDeletes } from './deletes.js';
+import { describeDistinct } from './distinct.js';
 import { describeDurability } from './durability.js';
 import { describeExamples } from './examples.js';
 import { describeExplain } from './explain.js';
@@ -42,6 +43,7 @@ export function describeContract(store: string, open: OpenDatabases): void {
     describeBatches(open);
     describeBoosts(open);
     describeColumns(open);
+    describeDistinct(open);
     describeVectors(open);
     describeExamples(open);
     describeTimes(open);

@@ -30,6 +30,7 @@ export interface OracleRequest {
   time_range?: { start_time?: string; end_time?: string };
   sort?: { column?: string; time?: string; direction?: 'asc' | 'desc' };
   columns?: string[];
+  distinct?: string | { column: string; counts?: boolean };
 }
 
 /** The naive response: every record is tested and scored, then sorted. */
@@ -83,12 +84,23 @@ export class Oracle {
     return ids.map((name) => records.find(({ id, uuid, key }) => [id, uuid, `key:${key}`].includes(name))!);
   }
 
-  /** All matches as pages show them. */
+  /** All results as pages show them: all matches, unless the request asks for distinct values. */
   results(request: OracleRequest, form: RecordForm, forcedFilter?: FilterGroup): Result[] {
-    const { search } = request;
+    const { search, distinct } = request;
     const scoreOf = search && this.#scores(search);
     const matches = this.matches(request, form, forcedFilter);
-    return matches.map((record) => shown(record, form, request, scoreOf?.(record)));
+    const show = (record: KnownRecord) => shown(record, form, request, scoreOf?.(record));
+    if (distinct === undefined) return matches.map(show);
+    const column = typeof distinct === 'string' ? distinct : distinct.column;
+    const counts = typeof distinct === 'object' && distinct.counts === true;
+    const cellOf = ({ data }: KnownRecord) => (Object.hasOwn(data, column) ? data[column]! : null);
+    return matches.flatMap((record) => {
+      const value = cellOf(record);
+      const equal = matches.filter((other) => value !== null && cellOf(other) === value);
+      if (value !== null && equal[0] !== record) return [];
+      const group = { value, count: value === null ? 1 : equal.length };
+      return [{ ...show(record), ...(counts && { group }) }];
+    });
   }
 
   #scores(search: NonNullable<OracleRequest['search']>): (record: KnownRecord) => number {

@@ -28,6 +28,7 @@ export interface Result {
   relevance_score?: number;
   data: Data;
   timestamps: Record<string, string>;
+  group?: { value: string | number | boolean | null; count: number };
   explain?: Record<string, unknown>;
   vector?: number[];
   passages?: EmbeddedPassage[];

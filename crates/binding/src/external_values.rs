@@ -91,6 +91,8 @@ pub struct NativePageContent {
     pub total: Option<f64>,
     /// The member `facets`.
     pub facets: Option<Uint8Array>,
+    /// How many matches have the value of each row.
+    pub group_sizes: Option<Vec<u32>>,
     /// Records that exist for the caller.
     pub records: f64,
     /// Records that were fetched and scored, or matches of a listing.
@@ -142,6 +144,7 @@ impl TryFrom<NativePageContent> for ExternalPage {
             selection: ExternalSelection {
                 total: content.total.map(|total| total as u64),
                 facets: content.facets.map(|facets| facets.to_vec()),
+                group_sizes: content.group_sizes,
                 records: content.records as u64,
                 counters: vec![("scored", content.scored as u64)],
                 scan: Duration::from_secs_f64(content.scan_ms.max(0.0) / 1000.0),

@@ -39,6 +39,7 @@ export interface ListingOptions extends SelectionOptions {
   count?: true;
   columns?: string[];
   json?: true;
+  distinct?: string;
   vectors?: true;
   csv?: true;
 }
@@ -63,6 +64,7 @@ export function withListingOptions<C extends Command>(command: C): C {
       'columns to show, comma-separated, or one for each use of the option (default: all)',
       parseColumns,
     )
+    .option('--distinct <column>', 'only the first record of those with an equal value in the column')
     .addOption(new Option('--csv', 'print CSV').conflicts('json'))
     .option('--json', 'print the response as JSON; with --all, a record a line')
     .option('--vectors', 'with --json, show the stored vectors of each record');
@@ -92,11 +94,13 @@ export function requestOf({ where, since, until }: SelectionOptions): {
 /** Prints the records that a request finds. `nothing` is printed when there are none. */
 export async function list(
   database: string,
-  listed: ListRequest,
+  asked: ListRequest,
   given: ListingOptions,
   nothing: string,
 ): Promise<void> {
   const options = given.columns === undefined ? given : { ...given, columns: columnNames(given.columns) };
+  const { distinct } = options;
+  const listed = distinct === undefined ? asked : withMembers(asked, { distinct });
   await using reader = await openReader(options);
   await withDatabase(reader.databases, database, async () => {
     const found = options.count
@@ -108,11 +112,11 @@ export async function list(
 }
 
 /** The columns that options name; the records show nothing of a misspelt one. */
-function columnsNamed({ request }: ListRequest, { columns = [] }: ListingOptions): string[] {
+function columnsNamed({ request }: ListRequest, { columns = [], distinct }: ListingOptions): string[] {
   const { sort, search } = request as QueryRequest & Partial<SearchRequest>;
   const sorted = sort !== undefined && 'column' in sort ? sort.column : undefined;
   const boosted = (search?.boosts ?? []).flatMap(({ column, filter }) => column ?? [...columnsOf(filter)]);
-  return [...columns, ...(sorted === undefined ? [] : [sorted]), ...boosted];
+  return [...columns, ...[sorted, distinct].filter((column) => column !== undefined), ...boosted];
 }
 
 async function printCount(

@@ -19,7 +19,7 @@ export async function searchFile(
   options: ListingOptions,
   nothing: string,
 ): Promise<void> {
-  const { limit = DEFAULT_LIMIT, columns, vectors, json } = options;
+  const { limit = DEFAULT_LIMIT, columns, distinct, vectors, json } = options;
   const names = columns && columnNames(columns);
   const texts = (await readFile(file, 'utf8')).split(/\r?\n/).filter((text) => text.trim() !== '');
   const searches = texts.map((text) => ({
@@ -27,6 +27,7 @@ export async function searchFile(
     search: { ...request.search, text },
     pagination: { limit },
     ...(names && { columns: names }),
+    ...(distinct !== undefined && { distinct }),
     ...(vectors && { vectors }),
   }));
   let failed = 0;

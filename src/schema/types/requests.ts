@@ -243,6 +243,12 @@ export interface SearchRequest<T = Data> {
   /** Also count the matches, on all pages, by value or interval. 1 to 16 items. */
   facets?: readonly Facet<T>[] | undefined;
   /**
+   * A column: of the records with an equal value in it, only the first in the order of the results is
+   * a result. Records without a value stand for themselves. `total` counts results, and facets count
+   * all matches.
+   */
+  distinct?: ColumnName<T> | { column: ColumnName<T>; counts?: boolean | undefined } | undefined;
+  /**
    * Also show the stored vectors of each record, in the members of an export. A key needs
    * `records.read`. Default: false.
    */
@@ -270,6 +276,12 @@ export interface QueryRequest<T = Data> {
   total?: boolean | undefined;
   /** Also count the matches, on all pages, by value or interval. 1 to 16 items. */
   facets?: readonly Facet<T>[] | undefined;
+  /**
+   * A column: of the records with an equal value in it, only the first in the order of the results is
+   * a result. Records without a value stand for themselves. `total` counts results, and facets count
+   * all matches.
+   */
+  distinct?: ColumnName<T> | { column: ColumnName<T>; counts?: boolean | undefined } | undefined;
   /**
    * Also show the stored vectors of each record, in the members of an export. A key needs
    * `records.read`. Default: false.

@@ -58,6 +58,13 @@ export interface StoredRecord<T = Data> {
    * without a model.
    */
   embedded_by?: string;
+  /** With `counts` of `distinct`: the matches with the value of this record. */
+  group?: {
+    /** The value of the record in the column; null without a value. */
+    value: string | number | boolean | null;
+    /** How many matches have this value, this record included. Without a value: 1. */
+    count: number;
+  };
   /**
    * With `passages` or `explain`, for a record whose text is longer than the window of the model: the
    * passage that matches best. Offsets count UTF-16 code units.
@@ -136,7 +143,7 @@ export interface PagePosition {
 
 /** The exact number of matches on all pages. */
 export interface Total {
-  /** Number of matches on all pages. */
+  /** Number of matches on all pages; with `distinct`, of results. */
   value: number;
 }
 

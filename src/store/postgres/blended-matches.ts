@@ -37,12 +37,17 @@ export class BlendedMatches {
     return this.#sorted(await this.#from(threshold, threshold));
   }
 
-  /** The first `need` matches after a cursor, of those that {@link all} returned. */
-  pageOf(all: readonly Match[], cursor: Cursor | null, need: number): Match[] {
-    if (cursor === null) return all.slice(0, need);
+  /** The first `need` results after a cursor. `all` are the matches that {@link all} returned. */
+  pageOf<M extends Match>(
+    all: readonly Match[],
+    cursor: Cursor | null,
+    need: number,
+    results: readonly M[],
+  ): M[] {
+    if (cursor === null) return results.slice(0, need);
     const own = all.find((match) => this.#context.order.idOf(match) === cursor.id);
     const moved = movedTo(cursor, own?.score);
-    return all.filter((match) => this.#context.order.isAfter(match, moved)).slice(0, need);
+    return results.filter((match) => this.#context.order.isAfter(match, moved)).slice(0, need);
   }
 
   /** The first `need` matches after a cursor, in order. */

@@ -17,7 +17,7 @@ export class CandidateScores {
   readonly #largestError: number;
   /** By direction. */
   readonly #ofVectors = new Map<string, number>();
-  /** Those of all vectors of a record with several, by its id. */
+  /** Those of all vectors of a record, by its id. */
   readonly #ofRecords = new Map<number, readonly number[]>();
 
   /** `records` is the table of the records. */
@@ -61,7 +61,7 @@ export class CandidateScores {
     return Math.max(...cosines);
   }
 
-  /** The scores of records with several vectors. */
+  /** The scores of records with a vector or several. */
   async ofIds(ids: readonly number[]): Promise<number[]> {
     await this.#computeRecords(ids);
     return ids.map((id) => Math.max(...(this.#ofRecords.get(id) as readonly number[])));
@@ -88,11 +88,11 @@ export class CandidateScores {
   async #computeRecords(ids: readonly number[]): Promise<void> {
     const unknown = [...new Set(ids)].filter((id) => !this.#ofRecords.has(id));
     for (let at = 0; at < unknown.length; at += READ_AT_ONCE) {
-      const rows = await this.#sql.run<{ id: number; exact: Uint8Array; passages: Uint8Array }>(
+      const rows = await this.#sql.run<{ id: number; exact: Uint8Array; passages: Uint8Array | null }>(
         `SELECT id, ${VECTORS} FROM ${this.#records} WHERE id = ANY($1::bigint[])`,
         [arrayOf(unknown.slice(at, at + READ_AT_ONCE))],
       );
-      const vectors = rows.map(({ exact, passages }) => ({ vector: exact, passages }));
+      const vectors = rows.map(({ exact, passages }) => ({ vector: exact, ...(passages && { passages }) }));
       const cosines = unwrap(this.#search.passageCosines(vectors));
       for (const [at, { id }] of rows.entries()) this.#ofRecords.set(id, cosines[at] as number[]);
     }

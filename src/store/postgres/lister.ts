@@ -3,6 +3,7 @@ import { unwrap } from '../local/unwrap.js';
 import type { StorePage, StoreQueryRequest } from '../record-store.js';
 import type { Catalog, ReadEntry } from './catalog.js';
 import { countMatches, countVisible, whereSql } from './counts.js';
+import { countGroups, distinctOf, groupSizes, groupSql } from './distinct-groups.js';
 import { type Restriction, restrictionSql } from './filter-sql.js';
 import { MatchOrder } from './match-order.js';
 import { type PageContent, pageRow, pageRows } from './page-rows.js';
@@ -86,6 +87,7 @@ async function pageOf(
   const restriction: Restriction = { filter, forced_filter, start: plan.start, end: plan.end };
   const table = recordsOf(entry);
   const identity = new MatchOrder(request.form);
+  const distinct = distinctOf(request.distinct);
   let position = plan.position;
   if (plan.named !== null) {
     const references = plan.named.map((named) => (request.form === 'uuid' ? { uuid: named } : { id: named }));
@@ -99,7 +101,12 @@ async function pageOf(
     vectors: plan.map ? 'first' : plan.vectors ? 'all' : 'none',
     showsVectors: plan.vectors,
     kept: request.columns && {
-      isNeeded: request.columns.length > 0 || plan.explain || plan.vectors || plan.sort.by === 'column',
+      isNeeded:
+        request.columns.length > 0 ||
+        plan.explain ||
+        plan.vectors ||
+        plan.sort.by === 'column' ||
+        distinct?.counts === true,
       of: (data) => query.keep(data),
     },
   };
@@ -108,12 +115,15 @@ async function pageOf(
     if (rows.length >= plan.fetch) break;
     const values = new Values();
     const order = orderOf(plan.sort, values);
-    const conditions = restrictionSql(restriction, values);
+    const where = restrictionSql(restriction, values);
+    const terms = [...order.terms, `${identity.column} ASC`].join(', ');
+    const conditions =
+      distinct === undefined ? where : [firstSql(table, groupSql(distinct.column, values), where, terms)];
     if (plan.map) conditions.push('exact IS NOT NULL');
     if (position !== null) conditions.push(afterSql(position, part, order, identity, values));
     const read = await sql.run<SizedRow>(
       `SELECT ${pageRow(content)} FROM ${table} ${whereSql(conditions)}
-      ORDER BY ${[...order.terms, `${identity.column} ASC`].join(', ')}
+      ORDER BY ${terms}
       LIMIT ${values.bind(plan.fetch - rows.length)}::integer`,
       values.list,
     );
@@ -121,18 +131,26 @@ async function pageOf(
   }
   const facets = plan.facets ? { facets: request.facets ?? [], counter: query.facets() } : undefined;
   const where = (values: Values) => restrictionSql(restriction, values);
-  const total =
-    plan.total || plan.facets || plan.explain ? await countMatches({ sql, table, where, facets }) : 0;
+  const isCounted = plan.facets || plan.explain || (plan.total && distinct === undefined);
+  const matches = isCounted ? await countMatches({ sql, table, where, facets }) : 0;
+  const total = plan.total && distinct ? await countGroups(sql, table, distinct.column, where) : matches;
+  const ids = rows.map(({ id }) => id);
   return unwrap(
     await query.page({
       rows: (await pageRows(sql, table, rows, content)).map(nativeRow),
       total: plan.total ? total : undefined,
       facets: facets && unwrap(facets.counter.finish()),
+      groupSizes: distinct?.counts ? await groupSizes(sql, table, distinct.column, ids, where) : undefined,
       records: plan.explain ? await countVisible(sql, table, forced_filter) : 0,
-      scored: total,
+      scored: matches,
       scanMs: performance.now() - began,
     }),
   );
+}
+
+/** The condition of the records that are the first ones of their groups, of those that meet the conditions. */
+function firstSql(table: string, group: string, where: readonly string[], terms: string): string {
+  return `id IN (SELECT DISTINCT ON (${group}) id FROM ${table} ${whereSql(where)} ORDER BY ${group}, ${terms})`;
 }
 
 /** The order of a listing without the identity, which comes last. */

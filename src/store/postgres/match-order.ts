@@ -24,9 +24,9 @@ export class MatchOrder {
     return this.#isUuid ? uuid : String(id);
   }
 
-  /** The condition of the records whose identity is at a place relative to `id`. */
-  idSql(operator: '=' | '>' | '>=', id: string, values: Values): string {
-    return `${this.column} ${operator} ${values.bind(id)}::${this.#isUuid ? 'uuid' : 'bigint'}`;
+  /** The condition of the records whose identity, or that of the expression `of`, is at a place relative to `id`. */
+  idSql(operator: '=' | '>' | '>=', id: string, values: Values, of = this.column): string {
+    return `${of} ${operator} ${values.bind(id)}::${this.#isUuid ? 'uuid' : 'bigint'}`;
   }
 
   compare(a: Match, b: Match): number {

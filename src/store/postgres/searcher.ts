@@ -7,6 +7,8 @@ import { BlendedMatches } from './blended-matches.js';
 import { CandidateScores } from './candidate-scores.js';
 import { type Catalog, type ReadEntry, settingsOf } from './catalog.js';
 import { countVisible } from './counts.js';
+import { distinctOf } from './distinct-groups.js';
+import { type DistinctMatch, DistinctMatches } from './distinct-matches.js';
 import { restrictionSql } from './filter-sql.js';
 import { MatchCounter, type MatchCounts } from './match-counter.js';
 import { type Match, MatchOrder } from './match-order.js';
@@ -83,6 +85,10 @@ class Search {
   readonly #context: SearchContext;
   readonly #rows: MatchRows;
   readonly #scan: MatchScan;
+  /** `undefined` unless the results are distinct. */
+  readonly #distinct: DistinctMatches | undefined;
+  /** Whether results show how many matches have their value. */
+  readonly #showsGroups: boolean;
 
   constructor(sql: Sql, entry: ReadEntry, request: StoreSearchRequest, search: NativeSearch, margin: number) {
     const tables = tablesOf(entry);
@@ -100,6 +106,8 @@ class Search {
     const kinds = entry.has_passages ? [false, true] : [false];
     const sources = kinds.map((isOfPassages) => new VectorSource(common, isOfPassages));
     this.#context = { sql, table, restriction, order, sources, search, scores, margin };
+    const distinct = distinctOf(request.distinct);
+    this.#showsGroups = distinct?.counts === true;
     const vectors = map ? 'first' : showsVectors || passages || explainsParts ? 'all' : 'none';
     this.#rows = new MatchRows(sql, table, {
       maxBytes: request.page_bytes,
@@ -107,32 +115,41 @@ class Search {
       vectors,
       showsVectors,
       kept: request.columns && {
-        isNeeded: request.columns.length > 0 || explain || vectors === 'all',
+        isNeeded: request.columns.length > 0 || explain || vectors === 'all' || this.#showsGroups,
         of: (data) => search.keep(data),
       },
     });
     this.#scan = new MatchScan(this.#context, (ids) => this.#rows.begin(ids));
+    this.#distinct =
+      distinct &&
+      new DistinctMatches(this.#context, distinct, { ...common, hasPassages: entry.has_passages });
   }
 
   async page(): Promise<Uint8Array> {
     const start = performance.now();
     const { sql, table, search, scores } = this.#context;
-    const { threshold, total, facets, explain, cosine_weight } = this.#plan;
+    const { threshold, cursor, limit, total, facets, explain, cosine_weight } = this.#plan;
+    const distinct = this.#distinct;
     const counts = total || facets;
     const counter = new MatchCounter(
       this.#context,
       facets ? { facets: this.#request.facets ?? [], counter: search.facets() } : undefined,
     );
-    let matches: Match[] = [];
+    let matches: (Match & Partial<DistinctMatch>)[] = [];
     let counted: MatchCounts | undefined;
     if (threshold !== null && cosine_weight !== null) {
-      const { cursor, limit } = this.#plan;
       const found = new BlendedMatches(this.#context, cosine_weight);
-      if (counts) {
+      if (counts || distinct) {
         const all = await found.all(threshold);
-        matches = found.pageOf(all, cursor, limit + 1);
-        counted = await counter.named(all);
+        const results = distinct === undefined ? all : await distinct.firstOf(all);
+        matches = found.pageOf(all, cursor, limit + 1, results);
+        counted = { ...(await counter.named(all)), total: results.length };
       } else matches = await found.page(threshold, cursor, limit + 1);
+    } else if (threshold !== null && distinct) {
+      const page = await distinct.page(threshold, await this.#movedCursor(), limit + 1, total);
+      matches = page.matches;
+      const ofAll = facets ? await counter.of(threshold) : undefined;
+      counted = { total: page.total, facets: ofAll?.facets };
     } else if (threshold !== null) {
       matches = await this.#matches(threshold);
       if (counts) counted = await counter.of(threshold);
@@ -142,6 +159,7 @@ class Search {
       rows: rows.map(nativeRow),
       total: total ? (counted?.total ?? 0) : undefined,
       facets: facets ? (counted?.facets ?? unwrap(search.facets().finish())) : undefined,
+      groupSizes: this.#showsGroups ? matches.map(({ size }) => size as number) : undefined,
       records: explain ? await countVisible(sql, table, this.#request.forced_filter) : 0,
       scored: scores.count,
       scanMs: performance.now() - start,

@@ -98,6 +98,24 @@ impl Column {
         }
     }
 
+    /// The code of the string of a record, below [`Column::codes`]: equal strings have the same one. `None` for another value,
+    /// and where strings have no codes.
+    pub(crate) fn code(&self, slot: usize) -> Option<usize> {
+        let Some(Texts::Coded { codes, .. }) = &self.texts else {
+            return None;
+        };
+        let row = self.row(slot).filter(|&row| self.has_text.get(row))?;
+        Some(codes.delta(row) as usize)
+    }
+
+    /// The number of different codes of strings.
+    pub(crate) fn codes(&self) -> usize {
+        match &self.texts {
+            Some(Texts::Coded { entries, .. }) => entries.len(),
+            _ => 0,
+        }
+    }
+
     /// The rows of the slots in `within`.
     pub(crate) fn rows(&self, within: &Mask) -> Mask {
         let Some(slots) = &self.slots else {

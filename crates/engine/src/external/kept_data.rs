@@ -16,7 +16,7 @@ pub struct KeptData {
 }
 
 impl KeptData {
-    /// Reads the data of records. Each keeps the columns that results show and `also` another one; all of them where the
+    /// Reads the data of records. Each keeps the columns that results show, that of `distinct`, and `also` another one; all of them where the
     /// request explains its results, because any of them may pass a rule.
     ///
     /// # Errors
@@ -29,12 +29,16 @@ impl KeptData {
         let columns = request.columns.as_deref().unwrap_or_default();
         let mut shown: Vec<&str> = columns.iter().map(String::as_str).collect();
         shown.sort_unstable();
+        let distinct = request
+            .distinct
+            .as_ref()
+            .map(|distinct| distinct.column.as_str());
         let is_shown = |name: &str| shown.binary_search(&name).is_ok();
         let keep = |json: &String| {
             let damaged = |_| Error::internal("the data of a record is damaged");
             let mut data = parse_data(json.as_bytes()).map_err(damaged)?;
             if request.explain.is_none() {
-                data.retain(|name| is_shown(name) || also == Some(name));
+                data.retain(|name| is_shown(name) || [also, distinct].contains(&Some(name)));
             }
             let kept = json_of(&data);
             data.retain(is_shown);

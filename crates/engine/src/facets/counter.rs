@@ -1,12 +1,5 @@
-//! The facets of one request, counted by several threads.
-//!
-//! The memory of their tallies is limited for each request and for all of them: a facet of unique texts needs about 25
-//! bytes for each record.
+//! The facets of one request, counted by several threads. A facet of unique texts needs about 25 bytes for each record.
 
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::Relaxed;
-
-use cosift_kernels::return_freed_memory;
 use hashbrown::DefaultHashBuilder;
 use parking_lot::Mutex;
 
@@ -14,6 +7,7 @@ use crate::columns::{ColumnNames, Mask};
 use crate::error::Error;
 use crate::facets::request::Facet;
 use crate::facets::tally::FacetTally;
+use crate::facets::tally_memory::TallyMemory;
 use crate::runtime::{StopCheck, Stopped};
 use crate::snapshot::Block;
 
@@ -68,7 +62,7 @@ impl FacetCounter {
             tallies = self.merge_idle(tallies);
         }
         self.memory
-            .check()
+            .check(too_many_values)
             .inspect_err(|_| self.idle.lock().clear())?;
         self.idle.lock().push(tallies);
         Ok(())
@@ -93,7 +87,7 @@ impl FacetCounter {
     /// As for [`FacetCounter::count`].
     pub(crate) fn keep_bytes(&self, bytes: usize) -> Result<(), Error> {
         self.memory.change(0, bytes);
-        self.memory.check()
+        self.memory.check(too_many_values)
     }
 
     /// Counts the record in each slot of a block as many times as `counts` says.
@@ -176,77 +170,7 @@ fn bytes_of(tallies: &[FacetTally]) -> usize {
     tallies.iter().map(FacetTally::memory_bytes).sum()
 }
 
-/// Bytes of the tallies of one request.
-const MAX_OF_REQUEST: usize = 128 << 20;
-
-/// Bytes of the tallies of all requests of the process.
-const MAX_OF_ALL: usize = 256 << 20;
-
-/// Requests with more bytes of tallies return their memory at the end.
-const RETURNED: usize = 16 << 20;
-
-static OF_ALL: AtomicUsize = AtomicUsize::new(0);
-
-/// The bytes of the tallies of a request.
-#[derive(Debug)]
-pub(super) struct TallyMemory {
-    bytes: AtomicUsize,
-    pub(super) max_bytes: usize,
-}
-
-impl Default for TallyMemory {
-    fn default() -> Self {
-        Self {
-            bytes: AtomicUsize::new(0),
-            max_bytes: MAX_OF_REQUEST,
-        }
-    }
-}
-
-impl TallyMemory {
-    #[cfg(test)]
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes.load(Relaxed)
-    }
-
-    /// Notes that tallies of the request had `before` bytes, and have `after` now.
-    pub(super) fn change(&self, before: usize, after: usize) {
-        // Differences below zero wrap around, and so do the sums.
-        let difference = after.wrapping_sub(before);
-        self.bytes.fetch_add(difference, Relaxed);
-        OF_ALL.fetch_add(difference, Relaxed);
-    }
-
-    /// Whether tallies must be merged: each thread has its own, and equal values are counted in all of them.
-    pub(super) fn is_scarce(&self) -> bool {
-        self.bytes.load(Relaxed) > self.max_bytes / 2 || OF_ALL.load(Relaxed) > MAX_OF_ALL / 2
-    }
-
-    /// Checks the limits.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for a request that needs more than one may have; [`Error::Busy`] when all requests together do.
-    pub(super) fn check(&self) -> Result<(), Error> {
-        if self.bytes.load(Relaxed) > self.max_bytes {
-            let detail = "the matches have too many different values to be counted at once: take fewer facets, or a filter";
-            return Err(Error::request("/facets", detail));
-        }
-        if OF_ALL.load(Relaxed) > MAX_OF_ALL {
-            return Err(Error::Busy {
-                what: "bytes of facets",
-                limit: MAX_OF_ALL,
-            });
-        }
-        Ok(())
-    }
-}
-
-impl Drop for TallyMemory {
-    fn drop(&mut self) {
-        let bytes = self.bytes.load(Relaxed);
-        let of_others = OF_ALL.fetch_sub(bytes, Relaxed) - bytes;
-        if bytes > RETURNED && of_others < RETURNED {
-            return_freed_memory();
-        }
-    }
+fn too_many_values() -> Error {
+    let detail = "the matches have too many different values to be counted at once: take fewer facets, or a filter";
+    Error::request("/facets", detail)
 }

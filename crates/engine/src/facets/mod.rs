@@ -9,6 +9,7 @@ mod histogram;
 mod intervals;
 mod request;
 mod tally;
+mod tally_memory;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -16,3 +17,4 @@ mod values;
 
 pub(crate) use counter::FacetCounter;
 pub(crate) use request::Facet;
+pub(crate) use tally_memory::TallyMemory;

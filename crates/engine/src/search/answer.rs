@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::record::{Hit, Position, Ranked, Score, Variant, cursor};
+use crate::record::{Extra, Hit, Position, Ranked, Score, Variant, cursor};
 use crate::reply::caught;
 use crate::search::caches::Counted;
 use crate::search::explain::Report;
@@ -23,7 +23,7 @@ pub(crate) fn answer(search: &RunningSearch) {
 fn page(search: &RunningSearch) -> Result<Page, Error> {
     search.outcome.check()?;
     let scan = search.timing.scan();
-    let hits = find_hits(search)?;
+    let (hits, group_sizes): (Vec<Hit>, Vec<u32>) = find_hits(search)?.into_iter().unzip();
     let counted = count_matches(search)?;
     let request = &search.request.common;
     // Read before the records are written, so that `explain` shows what the search itself took.
@@ -48,6 +48,7 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
         records: &hits,
         total: request.total.then_some(counted.total),
         facets: (!request.facets.is_empty()).then_some(&counted.facets),
+        group_sizes: request.shows_groups().then_some(&group_sizes),
         passage: search.request.shows_passages().then_some(&passage),
         highlights: (search.request.highlights).then_some(Highlights(words)),
         explain: explain.map(|explain| (explain, report())),
@@ -57,26 +58,39 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
     Ok(Page::new(body, search.timing.arrived))
 }
 
-/// The hits of the page in order, and those that were found beyond it.
-fn find_hits(search: &RunningSearch) -> Result<Vec<Hit>, Error> {
+/// The hits of the page in order, and those that were found beyond it, with the sizes of their groups.
+fn find_hits(search: &RunningSearch) -> Result<Vec<(Hit, u32)>, Error> {
     if let Some(hits) = &search.cached.hits {
         return Ok(hits.clone());
     }
-    let hits = search.ranking.finish(|row, extra| {
+    let snapshot = search.snapshot();
+    let hit = |row, extra: Option<Extra>| {
         // Each score may wait for the disk.
         search.outcome.check()?;
-        let (block, slot) = search.snapshot().at(row);
-        let score = search.blended(search.cosine(block, slot)?, extra);
+        let (block, slot) = snapshot.at(row);
+        let score = match extra {
+            Some(extra) => search.blended(search.cosine(block, slot)?, extra),
+            None => search.score(block, slot)?,
+        };
         Ok(search.hit(block, slot, score))
-    })?;
+    };
+    if let Some(groups) = &search.groups {
+        groups.rank(&search.ranking, |row| hit(row, None))?;
+    }
+    let hits = (search.ranking).finish(|row, extra| hit(row, Some(extra)))?;
+    let shows_groups = search.request.common.shows_groups();
+    let groups = search.groups.as_ref().filter(|_| shows_groups);
+    let size_of = |row| groups.map_or(0, |groups| groups.matches_with(row));
+    let hits = hits.into_iter().map(|hit| (hit, size_of(hit.row)));
+    let hits: Vec<(Hit, u32)> = hits.collect();
     if let (Some(start), Some(key), false) = (
         search.ranking.start(),
         search.cached.key,
-        search.counts_all(),
+        search.match_counts.counts_all(),
     ) {
         let (after, size) = (*start.position(), search.ranking.size());
         let pages = &search.database.pages;
-        pages.insert(key, search.snapshot(), after, &hits, size);
+        pages.insert(key, snapshot, after, &hits, size);
     }
     Ok(hits)
 }
@@ -98,11 +112,13 @@ fn score_parts(search: &RunningSearch, hits: &[Hit]) -> Result<Vec<ScoreParts>, 
         .collect()
 }
 
-/// What the search counts over all its matches.
+/// What the search counts over all its matches and results.
 fn count_matches(search: &RunningSearch) -> Result<Arc<Counted>, Error> {
     let stop_check = &search.outcome.stop_check();
-    let counted = (search.match_counts).finish(&search.request.common, stop_check)?;
-    if let (Some(key), true) = (search.cached.key, search.counts_all()) {
+    let groups = search.groups.as_ref();
+    let results = |matches| groups.map_or(matches, |groups| groups.results(matches));
+    let counted = (search.match_counts).finish(&search.request.common, results, stop_check)?;
+    if let (Some(key), true) = (search.cached.key, search.match_counts.counts_all()) {
         let counts = &search.database.counts;
         counts.insert(key, search.snapshot(), &counted);
     }

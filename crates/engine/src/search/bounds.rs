@@ -5,7 +5,7 @@ use cosift_kernels::Candidate;
 use crate::record::Score;
 
 /// Two scores between which the score of a record certainly lies.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ScoreBounds {
     pub(crate) lowest: Score,
     pub(crate) highest: Score,

@@ -36,8 +36,14 @@ pub(crate) struct FoundInBlock<'a> {
 
 impl FoundInBlock<'_> {
     /// Whether a candidate stands for other records with the same vector.
-    fn stands_for_others(&self, slot: usize) -> bool {
+    pub(super) fn stands_for_others(&self, slot: usize) -> bool {
         self.equal.is_some_and(|(selected, _)| selected.get(slot))
+    }
+
+    /// The selected records with the vector of a candidate that stands for them.
+    pub(super) fn equal_to(&self, slot: usize) -> impl Iterator<Item = usize> {
+        let equal = self.equal.into_iter();
+        equal.flat_map(move |(selected, equal)| equal.group_of(slot, selected))
     }
 
     /// Adds the records with the same vector to each match.
@@ -249,7 +255,7 @@ fn rank_equal(
 
 /// Bounds the scores of candidates by their full codes, and removes those outside the range that the search looks for. Those
 /// that only count as matches are moved to `matches` as soon as their bounds tell so.
-fn refine_codes(
+pub(super) fn refine_codes(
     block: &Block,
     search: &RunningSearch,
     found: &FoundInBlock<'_>,
@@ -316,7 +322,7 @@ fn counted_unscored(
 }
 
 /// The score of a record whose cosine is at most `highest`, and whose other parts are known.
-fn score(
+pub(super) fn score(
     block: &Block,
     search: &RunningSearch,
     slot: usize,

@@ -8,6 +8,7 @@ use crate::facets::Facet;
 use crate::filter::{Filter, FilterKey, RequestReader};
 use crate::limits::Limits;
 use crate::record::{TimeRange, Variant};
+use crate::search::distinct::Distinct;
 use crate::search::explain::Explain;
 
 /// The common part of a request, parsed and checked.
@@ -29,6 +30,8 @@ pub(crate) struct Common {
     pub(crate) total: bool,
     /// The facets to count the matches by.
     pub(crate) facets: Vec<Facet>,
+    /// The column whose values are distinct among the results.
+    pub(crate) distinct: Option<Distinct>,
     /// The filters to explain, if the request asks to explain.
     pub(crate) explain: Option<Explain>,
     /// Whether the request asks for the points of the first matches instead of a page.
@@ -55,8 +58,8 @@ const UNCOUNTED: [&str; 7] = [
 ];
 
 impl Common {
-    /// Reads `variant`, `limit`, `page_bytes`, `filter`, `forced_filter`, `time_range`, `total`, `facets`, `explain`, `map`,
-    /// `columns`, `vectors` and `cursor_suffix`.
+    /// Reads `variant`, `limit`, `page_bytes`, `filter`, `forced_filter`, `time_range`, `total`, `facets`, `distinct`,
+    /// `explain`, `map`, `columns`, `vectors` and `cursor_suffix`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for each member that is invalid.
@@ -72,6 +75,7 @@ impl Common {
             time_range: request.time_range()?,
             total: request.flag("total")?,
             facets: Facet::of(request)?,
+            distinct: Distinct::parse(request)?,
             explain: Explain::parse(request, variant)?,
             map: request.flag("map")?,
             columns: columns_of(request)?,
@@ -84,6 +88,13 @@ impl Common {
     /// Whether every match must be found, not just those of the page.
     pub(crate) fn counts_all(&self) -> bool {
         self.total || !self.facets.is_empty()
+    }
+
+    /// Whether results show how many matches have their value.
+    pub(crate) fn shows_groups(&self) -> bool {
+        self.distinct
+            .as_ref()
+            .is_some_and(|distinct| distinct.counts)
     }
 
     /// The records that the response explains, at most.

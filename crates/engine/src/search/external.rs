@@ -24,6 +24,8 @@ pub struct ExternalSelection {
     pub total: Option<u64>,
     /// The member `facets` as JSON, if the request asks for it.
     pub facets: Option<Vec<u8>>,
+    /// How many matches have the value of each record, if the request asks for it.
+    pub group_sizes: Option<Vec<u32>>,
     /// Records that exist for the caller.
     pub records: u64,
     /// Numbers of records by what was done with them.
@@ -71,6 +73,7 @@ impl Selected<'_> {
             records,
             total: selection.total,
             facets: selection.facets.as_ref(),
+            group_sizes: selection.group_sizes.as_ref(),
             passage,
             highlights,
             explain: explain.as_ref().map(|explain| (explain, report())),

@@ -3,7 +3,8 @@
 //! The [`scheduler`] binds a [`Search`] to a snapshot as a [`running`] search. Searches that wait at the same time are
 //! batched: one [`shared_scan`] goes over the blocks for all of them. The [`block_scan`] of a block prunes records in
 //! three passes ([`candidates`]); a record with several passages has the bounds of its best one ([`passage_rows`]). A [`ranking`] keeps the best records and the score floor; a [`floor_estimate`] raises
-//! the floor early. A finished search is answered ([`answer`]) with a [`page`].
+//! the floor early. With [`distinct`], every match is added to its group instead ([`group_candidates`]). A finished search
+//! is answered ([`answer`]) with a [`page`].
 //!
 //! A [`listing`] orders the records that pass a filter, without scores. It shares the collector of the best records, the
 //! page and its explanation with searches. Either may be answered with a [`map`] instead of a page.
@@ -19,10 +20,12 @@ mod bounds;
 mod caches;
 mod candidates;
 mod common;
+mod distinct;
 mod examples;
 mod explain;
 mod external;
 mod floor_estimate;
+mod group_candidates;
 mod highlights;
 mod lexical_pace;
 mod lexical_signal;

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use crate::error::Error;
-use crate::json::{write_integer, write_passage, write_string};
-use crate::record::{Passage, Ranked, Score, TimeRange, Variant};
+use crate::json::{write_integer, write_passage, write_string, write_value};
+use crate::record::{Passage, Ranked, Score, TimeRange, Value, Variant};
 use crate::runtime::StopCheck;
 use crate::search::common::Common;
 use crate::search::explain::{BoundExplain, Report};
@@ -67,6 +67,8 @@ pub(crate) struct PageContent<'a, P> {
     pub(crate) total: Option<u64>,
     /// The member `facets` as JSON, if the request asks for it.
     pub(crate) facets: Option<&'a Vec<u8>>,
+    /// How many matches have the value of each record, if the request asks for it.
+    pub(crate) group_sizes: Option<&'a Vec<u32>>,
     /// Finds the best passage of a record, if results show it.
     pub(crate) passage: Option<&'a BestPassage<'a>>,
     /// Writes which words of a record match, if results show it.
@@ -142,6 +144,11 @@ impl<P: PagePosition> PageContent<'_, P> {
                 out.push(b',');
             }
             writer.write_open((block, slot), score, out)?;
+            if let (Some(distinct), Some(sizes)) = (&self.request.distinct, self.group_sizes) {
+                let column = self.snapshot.names.id(&distinct.column);
+                let value = column.and_then(|column| block.body.columns.value(slot, column));
+                write_group(value.unwrap_or(Value::Null), sizes[shown], out);
+            }
             if let Some(passage) = self.passage.map_or(Ok(None), |best| best(block, slot))? {
                 out.extend_from_slice(b",\"passage\":");
                 write_passage(&passage, out);
@@ -166,6 +173,15 @@ impl<P: PagePosition> PageContent<'_, P> {
         }
         Ok(shown)
     }
+}
+
+/// Writes the group of a record: its value, and how many matches have it.
+fn write_group(value: Value<'_>, matches: u32, out: &mut Vec<u8>) {
+    out.extend_from_slice(b",\"group\":{\"value\":");
+    write_value(value, out);
+    out.extend_from_slice(b",\"count\":");
+    write_integer(matches.into(), out);
+    out.push(b'}');
 }
 
 /// Ends the results and adds `pagination`; `next` is the cursor of the next page, if there is one.

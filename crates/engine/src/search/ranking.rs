@@ -158,6 +158,12 @@ impl Ranking {
         start.is_none_or(|start| bounds.highest < start.position().score)
     }
 
+    /// Whether a record is certainly on an earlier page.
+    pub(crate) fn certainly_precedes(&self, bounds: &ScoreBounds) -> bool {
+        let start = self.start.as_ref();
+        start.is_some_and(|start| bounds.lowest > start.position().score)
+    }
+
     /// A record whose score can wait until the end of the scan, because it certainly comes after the start of the page.
     /// The record must certainly match.
     pub(crate) fn unscored(

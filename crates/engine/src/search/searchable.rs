@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::record::{Hit, Position, RecordRow};
 use crate::search::caches::{CountCache, PageCache};
+use crate::search::distinct::ColumnGroupsCache;
 use crate::search::lexical_pace::LexicalPace;
 use crate::snapshot::{FilterCache, PublishedCell};
 
@@ -14,10 +15,12 @@ pub(crate) struct Searchable {
     pub(crate) embed: Option<Vec<String>>,
     /// The fingerprint of the model that made the vectors.
     pub(crate) fingerprint: Option<String>,
-    pub(crate) pages: PageCache<Position, Hit>,
-    /// The pages of listings, by the hash of their cursor.
-    pub(crate) listed: PageCache<[u8; 16], RecordRow>,
+    /// The pages of searches, with the sizes of the groups of hits.
+    pub(crate) pages: PageCache<Position, (Hit, u32)>,
+    /// The pages of listings, by the hash of their cursor, with the sizes of the groups of records.
+    pub(crate) listed: PageCache<[u8; 16], (RecordRow, u32)>,
     pub(crate) counts: CountCache,
+    pub(crate) groups: ColumnGroupsCache,
     pub(crate) filters: FilterCache,
     pub(crate) lexical_pace: LexicalPace,
 }
@@ -35,6 +38,7 @@ impl Searchable {
             pages: PageCache::default(),
             listed: PageCache::default(),
             counts: CountCache::default(),
+            groups: ColumnGroupsCache::default(),
             filters: FilterCache::default(),
             lexical_pace: LexicalPace::default(),
         }

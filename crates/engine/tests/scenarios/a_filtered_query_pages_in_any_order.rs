@@ -77,6 +77,10 @@ fn each_record_once() {
         if !name.is_empty() {
             request["sort"] = sort(name, &mut random);
         }
+        if random.chance(30) {
+            let column = random.pick(&["colour", "size", "mixed", "never seen"]);
+            request["distinct"] = json!({ "column": column, "counts": true });
+        }
         if random.chance(50) {
             request["filter"] = random_filter(&mut random, 2);
         }

@@ -39,6 +39,10 @@ fn random_request(random: &mut Random) -> Value {
     if random.chance(30) {
         request["boosts"] = random_boosts(random, 1.0);
     }
+    if random.chance(30) {
+        let column = random.pick(&["colour", "size", "mixed", "rare", "never seen"]);
+        request["distinct"] = json!({ "column": column, "counts": true });
+    }
     if random.chance(25) {
         let start = random.below(600) as i64 * HOUR;
         request["time_range"] = json!({ "start_time": time(start) });

@@ -17,8 +17,10 @@ const OVERHEAD: usize = 256;
 /// The total and the facets of a search.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
-    /// Matches.
+    /// The results on all pages.
     pub(crate) total: u64,
+    /// The matches: more than the results where they are distinct.
+    pub(crate) matches: u64,
     /// The member `facets` of the response, as JSON; empty when none were asked for.
     pub(crate) facets: Vec<u8>,
 }

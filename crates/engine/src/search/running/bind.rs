@@ -6,6 +6,7 @@ use crate::record::{Hit, PageStart, SCORE_STEPS, Score};
 use crate::runtime::StopCheck;
 use crate::search::blend::Blend;
 use crate::search::caches::{CachedPage, search_key};
+use crate::search::distinct::{ColumnGroups, DistinctMatches};
 use crate::search::explain::Explain;
 use crate::search::ranking::Ranking;
 use crate::search::running::match_counts::MatchCounts;
@@ -43,7 +44,7 @@ impl RunningSearch {
             .filter(|_| request.common.counts_all())
             .and_then(|key| database.counts.get(&key, &snapshot));
         let match_counts = MatchCounts::bind(&request.common, &snapshot.names, counts);
-        // A search that counts all matches needs every rule for every record. A deferred forced rule would let hidden
+        // A search that finds all matches needs every rule for every record. A deferred forced rule would let hidden
         // records into the numbers of `explain`.
         let is_scoped = request
             .common
@@ -51,7 +52,17 @@ impl RunningSearch {
             .as_ref()
             .is_some_and(Explain::is_scoped);
         let has_masks = masks.flatten().is_some();
-        if !match_counts.counts_all() && !is_scoped && !has_masks {
+        let groups = request.common.distinct.as_ref().map(|distinct| {
+            let cache = &database.groups;
+            let of_records = ColumnGroups::of(distinct, &snapshot, cache, &StopCheck::new(&stop))?;
+            let variant = request.common.variant;
+            Ok(DistinctMatches::new(&snapshot, variant, of_records))
+        });
+        let (groups, error) = match groups.transpose() {
+            Ok(groups) => (groups, None),
+            Err(error) => (None, Some(error)),
+        };
+        if !match_counts.counts_all() && groups.is_none() && !is_scoped && !has_masks {
             scope.defer_rules(&StopCheck::new(&stop));
         }
         // No score reaches a threshold above 1: parsing refuses it, so the fallback is never taken.
@@ -72,7 +83,11 @@ impl RunningSearch {
             is_of_batch,
             scope,
             match_counts,
+            groups,
         };
+        if let Some(error) = error {
+            search.outcome.fail(error);
+        }
         search.move_start_to_record();
         search.look_into_page_cache();
         if !search.counts_all() {
@@ -84,16 +99,16 @@ impl RunningSearch {
 
     /// Takes the page from what an earlier scan found, or makes this scan find more than the page.
     fn look_into_page_cache(&mut self) {
-        let (Some(start), Some(key), false) =
-            (self.ranking.start(), self.cached.key, self.counts_all())
+        let counts_all = self.match_counts.counts_all();
+        let (Some(start), Some(key), false) = (self.ranking.start(), self.cached.key, counts_all)
         else {
             return;
         };
         let size = self.ranking.size();
         let after = *start.position();
         let source = (&key, &self.scope.snapshot);
-        let first = |hits: &[Hit]| {
-            let at = hits.binary_search_by(|hit| hit.position.cmp(&after));
+        let first = |hits: &[(Hit, u32)]| {
+            let at = hits.binary_search_by(|(hit, _)| hit.position.cmp(&after));
             Some(at.ok()? + 1)
         };
         match self.database.pages.get(source, after, size, first) {

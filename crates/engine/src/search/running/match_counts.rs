@@ -12,6 +12,9 @@ use crate::search::caches::Counted;
 use crate::search::common::Common;
 use crate::snapshot::Block;
 
+/// Records that are counted in a few milliseconds.
+pub(crate) const MAX_COUNTED: usize = 16_384;
+
 /// The total and the facets of a search.
 pub(crate) struct MatchCounts {
     /// The counts, if an earlier scan of the snapshot counted them.
@@ -49,13 +52,14 @@ impl MatchCounts {
         self.facets.count(block, matches)
     }
 
-    /// The counts of all matches, once every block was scanned.
+    /// The counts of all matches, once every block was scanned. `results` tells how many results the matches are.
     ///
     /// # Errors
     /// Those of [`FacetCounter::write`].
     pub(crate) fn finish(
         &self,
         request: &Common,
+        results: impl FnOnce(u64) -> u64,
         stop_check: &StopCheck<'_>,
     ) -> Result<Arc<Counted>, Error> {
         if let Some(cached) = &self.cached {
@@ -66,7 +70,11 @@ impl MatchCounts {
         } else {
             self.facets.write(request.page_bytes, stop_check)?
         };
-        let total = self.matches.load(Relaxed);
-        Ok(Arc::new(Counted { total, facets }))
+        let matches = self.matches.load(Relaxed);
+        Ok(Arc::new(Counted {
+            total: results(matches),
+            matches,
+            facets,
+        }))
     }
 }

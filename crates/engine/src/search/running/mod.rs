@@ -9,6 +9,7 @@ mod search;
 mod waiting;
 mod work;
 
+pub(crate) use match_counts::MAX_COUNTED;
 pub(crate) use scope::Scope;
-pub(crate) use search::{MAX_COUNTED, RunningSearch};
+pub(crate) use search::RunningSearch;
 pub(crate) use waiting::{Found, WaitingSearch};

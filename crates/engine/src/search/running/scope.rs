@@ -8,6 +8,7 @@ use crate::lexical::{MAX_WORDS, count_words};
 use crate::record::RecordRow;
 use crate::runtime::{StopCheck, Stopped};
 use crate::search::request::Search;
+use crate::search::running::match_counts::MAX_COUNTED;
 use crate::search::running::waiting::{Found, WaitingSearch};
 use crate::snapshot::{Block, Selection, Snapshot};
 
@@ -67,10 +68,12 @@ impl Scope {
         }
     }
 
-    /// Whether the filter of the search takes longer than `max_ns` nanoseconds, or the search has many words, makes a map
-    /// or shows vectors.
+    /// Whether the filter of the search takes longer than `max_ns` nanoseconds, or the search has many words, groups many
+    /// records, makes a map or shows vectors.
     pub(crate) fn takes_longer(&self, max_ns: f64, request: &Search) -> bool {
-        if self.has_many_words || request.common.writes_vectors() {
+        let groups_many =
+            request.common.distinct.is_some() && self.snapshot.records() > MAX_COUNTED;
+        if self.has_many_words || groups_many || request.common.writes_vectors() {
             return true;
         }
         let explained = request.common.explained();

@@ -9,19 +9,17 @@ use crate::record::{Extra, Hit, IdKey, Position, Score};
 use crate::search::blend::Blend;
 use crate::search::bounds::ScoreBounds;
 use crate::search::caches::SearchKey;
+use crate::search::distinct::DistinctMatches;
 use crate::search::explain::BoundExplain;
 use crate::search::ranking::Ranking;
 use crate::search::request::Search;
-use crate::search::running::match_counts::MatchCounts;
+use crate::search::running::match_counts::{MAX_COUNTED, MatchCounts};
 use crate::search::running::outcome::Outcome;
 use crate::search::running::query_vector::QueryVector;
 use crate::search::running::scope::Scope;
 use crate::search::running::work::{Counters, Timing};
 use crate::search::searchable::Searchable;
 use crate::snapshot::{Block, Snapshot};
-
-/// Records that are counted in a few milliseconds.
-pub(crate) const MAX_COUNTED: usize = 16_384;
 
 /// A search bound to a snapshot. Threads scan blocks for it in any order.
 pub(crate) struct RunningSearch {
@@ -34,6 +32,8 @@ pub(crate) struct RunningSearch {
     pub(crate) blend: Option<Blend>,
     pub(crate) ranking: Ranking,
     pub(crate) match_counts: MatchCounts,
+    /// The groups of the matches, if the request asks for distinct values.
+    pub(crate) groups: Option<DistinctMatches>,
     pub(crate) cached: CachedResults,
     pub(crate) explain: Option<BoundExplain>,
     pub(crate) counters: Counters,
@@ -45,8 +45,8 @@ pub(crate) struct RunningSearch {
 pub(crate) struct CachedResults {
     /// `None` for a first page that counts nothing: it takes nothing from the caches and leaves nothing in them.
     pub(crate) key: Option<SearchKey>,
-    /// The hits, if an earlier scan found them.
-    pub(crate) hits: Option<Vec<Hit>>,
+    /// The hits with the sizes of their groups, if an earlier scan found them.
+    pub(crate) hits: Option<Vec<(Hit, u32)>>,
 }
 
 impl RunningSearch {
@@ -66,7 +66,7 @@ impl RunningSearch {
 
     /// Whether the scan must find every match, not just those of the page.
     pub(crate) fn counts_all(&self) -> bool {
-        self.match_counts.counts_all()
+        self.groups.is_some() || self.match_counts.counts_all()
     }
 
     /// Whether the search counts so many records that other searches must not wait for this one. To write a facet is one
@@ -75,9 +75,9 @@ impl RunningSearch {
         self.counts_all() && self.snapshot().records() > MAX_COUNTED
     }
 
-    /// Whether the scan counts the facets of many records.
+    /// Whether the scan counts the facets or the groups of many records.
     pub(crate) fn holds_many_counts(&self) -> bool {
-        self.counts_many() && !self.request.common.facets.is_empty()
+        self.counts_many() && (self.groups.is_some() || !self.request.common.facets.is_empty())
     }
 
     /// The canonical score of a record.
@@ -134,7 +134,7 @@ impl RunningSearch {
     /// Whether a record certainly matches and certainly does not enter the page, so that a search that counts all
     /// matches needs no score of it.
     pub(crate) fn needs_no_score(&self, bounds: &ScoreBounds) -> bool {
-        self.counts_all()
+        self.match_counts.counts_all()
             && bounds.lowest >= self.ranking.threshold()
             && !self.ranking.may_enter(bounds)
     }
@@ -152,7 +152,7 @@ impl RunningSearch {
 
     /// Counts the matches of a block, if the search counts all matches.
     pub(crate) fn count_matches(&self, block: &Block, matches: &Mask) {
-        if self.counts_all()
+        if self.match_counts.counts_all()
             && let Err(error) = self.match_counts.add(block, matches)
         {
             self.outcome.fail(error);

@@ -90,6 +90,7 @@ impl WaitingSearch {
             filter.is_none_or(|filter| request.cursor.is_none() && filter.fits(nodes, bytes));
         let makes_page_only = request.common.limit <= SMALL_PAGE
             && !request.common.counts_all()
+            && request.common.distinct.is_none()
             && request.lexical.is_none()
             && request.boosts.is_empty()
             && request.common.explain.is_none()

@@ -227,6 +227,8 @@ fn boost_of(boost: &Value, record: &Known) -> u128 {
 pub(crate) struct Ranking<'a> {
     variant: String,
     with_passages: bool,
+    /// The `group` of each match, if the request has `distinct`.
+    groups: Option<Vec<Value>>,
     pub(crate) matches: Vec<(u32, usize, &'a Known)>,
 }
 
@@ -241,6 +243,9 @@ impl Ranking<'_> {
     pub(crate) fn result(&self, at: usize) -> Value {
         let (score, passage, record) = self.matches[at];
         let mut shown = record.shown(&self.variant, Some(score));
+        if let Some(groups) = &self.groups {
+            shown["group"] = groups[at].clone();
+        }
         if self.with_passages && !record.later.is_empty() {
             shown["passage"] = Known::place(passage);
         }
@@ -280,8 +285,16 @@ impl Oracle {
             b.0.cmp(&a.0)
                 .then_with(|| a.2.key(&variant).cmp(&b.2.key(&variant)))
         });
+        let groups = request["distinct"]["column"].as_str().map(|column| {
+            let values = matches.iter().map(|(.., record)| record.data.get(column));
+            let groups = groups_of(values);
+            let mut is_first = groups.iter().map(Option::is_some);
+            matches.retain(|_| is_first.next().unwrap_or_default());
+            groups.into_iter().flatten().collect()
+        });
         Ranking {
             with_passages: request["passages"] == true,
+            groups,
             variant,
             matches,
         }
@@ -316,11 +329,41 @@ impl Oracle {
             };
             order.then_with(|| a.key(variant).cmp(&b.key(variant)))
         });
-        found
-            .into_iter()
-            .map(|record| record.shown(variant, None))
-            .collect()
+        let column = request["distinct"]["column"].as_str();
+        let groups =
+            column.map(|column| groups_of(found.iter().map(|record| record.data.get(column))));
+        let shown = found.iter().enumerate().filter_map(|(at, record)| {
+            let mut shown = record.shown(variant, None);
+            if let Some(groups) = &groups {
+                shown["group"] = groups[at].clone()?;
+            }
+            Some(shown)
+        });
+        shown.collect()
     }
+}
+
+/// For the first match with each value, its `group`; `None` for the other matches. Without a value, each match is the first.
+fn groups_of<'a>(values: impl Iterator<Item = Option<&'a Value>>) -> Vec<Option<Value>> {
+    let mut groups: Vec<Option<Value>> = Vec::new();
+    let mut places = BTreeMap::new();
+    for value in values {
+        let value = value.unwrap_or(&Value::Null);
+        // 1 and 1.0 are the same number.
+        let key = value
+            .as_f64()
+            .map_or(value.to_string(), |number| format!("{number:?}"));
+        let first = groups.len();
+        let place = *places.entry(key).or_insert(first);
+        if value.is_null() || place == first {
+            groups.push(Some(json!({ "value": value, "count": 1 })));
+            continue;
+        }
+        groups.push(None);
+        let count = &mut groups[place].as_mut().expect("the first match")["count"];
+        *count = json!(count.as_u64().map_or(1, |count| count + 1));
+    }
+    groups
 }
 
 /// The order is booleans, numbers, texts. Records without a value come last in either direction.

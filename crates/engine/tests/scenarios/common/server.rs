@@ -361,6 +361,14 @@ impl Server {
             "{request}"
         );
         assert_same(&hits(&page), &expected.shown(limit), request);
+        let cursor = page["pagination"]["next_cursor"].as_str();
+        if let (Some(cursor), false) = (cursor, request["distinct"].is_null()) {
+            let mut request = request.clone();
+            request["cursor"] = json!(cursor);
+            let next = self.search(id, &request, vector);
+            let expected = expected.shown(2 * limit);
+            assert_same(&hits(&next), &expected[limit..], &request);
+        }
     }
 
     /// Closes the engine and releases the directory lock.
