@@ -44,7 +44,17 @@ export function App() {
   }, [query.database]);
 
   const choose = useCallback((database) => {
-    change({ database, filter: newGroup(), from: '', to: '', sort: '', like: '', lexical: 0, columns: [] });
+    change({
+      database,
+      filter: newGroup(),
+      from: '',
+      to: '',
+      sort: '',
+      like: '',
+      lexical: 0,
+      columns: [],
+      distinct: '',
+    });
     close();
   }, []);
   const leave = (id) => {

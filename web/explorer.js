@@ -108,7 +108,7 @@ export function Explorer({ service, asked, change }) {
       }
       <${Filter} root=${shown.filter} columns=${columns} faults=${faults.byNode} onChange=${change} />
       <${TimeRange} from=${query.from} to=${query.to} faults=${faults.timeRange} onChange=${change} />
-      <${ShownColumns} columns=${columns} shown=${shown.columns} onChange=${change} />
+      <${ShownColumns} columns=${columns} shown=${shown.columns} distinct=${shown.distinct} onChange=${change} />
       ${
         facets?.length > 0 &&
         html`<${Facets} facets=${facets} filter=${shown.filter} from=${query.from} to=${query.to} onChange=${change} />`

@@ -22,6 +22,8 @@ export function emptyQuery() {
     direction: 'asc',
     /** The names of the columns that results show; empty for all. */
     columns: [],
+    /** The column of whose values each has one result; '' for all results. */
+    distinct: '',
     /** 'shown' while the map is. */
     map: '',
     /** What colours the points of the map: a column or the score; '' for the first that fits. */
@@ -48,7 +50,7 @@ const LIMIT = 20;
  * @returns {{ operation: 'search' | 'query', body: object, pointers: Map<string, string> }}
  */
 export function requestOf(query, { cursor, limit = LIMIT } = {}) {
-  const { text, like, lexical, from, to, sort, direction } = query;
+  const { text, like, lexical, from, to, sort, direction, distinct } = query;
   const { filter, pointers } = requestFilter(query.filter);
   const isSearch = isSearchOf(query);
   const threshold = thresholdOf(query);
@@ -63,6 +65,7 @@ export function requestOf(query, { cursor, limit = LIMIT } = {}) {
     ...(filter !== undefined && { filter }),
     ...(Object.keys(range).length > 0 && { time_range: range }),
     ...(!isSearch && sort !== '' && { sort: { ...member, direction } }),
+    ...(distinct !== '' && { distinct: { column: distinct, counts: true } }),
     pagination: { limit, ...(cursor !== undefined && { cursor }) },
   };
   return { operation: isSearch ? 'search' : 'query', body, pointers };
@@ -92,7 +95,8 @@ export function fragmentOf(query) {
 export function queryOf(fragment) {
   const parameters = new URLSearchParams(fragment.replace(/^#/, ''));
   const query = emptyQuery();
-  for (const name of ['database', 'text', 'sort', 'map', 'colour']) query[name] = parameters.get(name) ?? '';
+  for (const name of ['database', 'text', 'sort', 'distinct', 'map', 'colour'])
+    query[name] = parameters.get(name) ?? '';
   for (const name of ['from', 'to']) {
     const time = parameters.get(name) ?? '';
     if (!Number.isNaN(Date.parse(time))) query[name] = time;

@@ -9,7 +9,7 @@ const DELAY_MS = 250;
 export function useMap(key, query, { columns, revision, isEnabled }) {
   const { database } = query;
   const { body } = requestOf(query);
-  const { sort: _, pagination: __, ...matches } = body;
+  const { sort: _, pagination: __, distinct: ___, ...matches } = body;
   const request = { ...matches, columns };
   const load = async (signal) => ({
     request,

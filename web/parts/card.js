@@ -1,5 +1,5 @@
 import { rankedColumns } from '../columns.js';
-import { ago } from '../format.js';
+import { ago, count } from '../format.js';
 import { html, memo } from '../html.js';
 import { VARIANTS } from '../variants.js';
 import { useCallback, useState } from '../vendor/hooks.js';
@@ -31,7 +31,7 @@ export function useOpened() {
 /** A record at its place in the results, or alone: its score, its title, the columns that match best first, and its times. */
 export const Card = memo(
   ({ record, at, request, words, embedded, variant, isFirst, opened = CLOSED, onToggle, onLike }) => {
-    const { id, uuid, relevance_score: score, data, timestamps, passage, highlights } = record;
+    const { id, uuid, relevance_score: score, data, timestamps, passage, highlights, group } = record;
     const [lead, ...others] = rankedColumns(data, { words, embedded, passage, highlights });
     const shown = opened.columns ? others : others.slice(0, SHOWN_COLUMNS);
     const partOf = ({ name }) => (name === passage?.column ? passage : undefined);
@@ -65,6 +65,7 @@ export const Card = memo(
         <time datetime=${timestamps.changed_at} title=${titleOf(timestamps)}>
           changed ${ago(timestamps.changed_at)}
         </time>
+        ${group?.count > 1 && html`<span class="muted">first of ${count(group.count)} with this ${request.distinct.column}</span>`}
         ${
           others.length > SHOWN_COLUMNS &&
           html`<button class="quiet small" type="button" aria-expanded=${opened.columns} onClick=${() => onToggle(id, 'columns')}>

@@ -3,8 +3,8 @@ import { html, memo } from '../html.js';
 /** Columns that a request may name. */
 const MAX_COLUMNS = 100;
 
-/** The columns that results show: those that are chosen, or all. */
-export const ShownColumns = memo(({ columns, shown, onChange }) => {
+/** The columns that results show, those that are chosen or all, and the column that is distinct. */
+export const ShownColumns = memo(({ columns, shown, distinct, onChange }) => {
   const others = columns.filter(({ name }) => !shown.includes(name));
   const show = (names) => onChange({ columns: names });
   return html`<fieldset class="panel shown-columns">
@@ -32,5 +32,16 @@ export const ShownColumns = memo(({ columns, shown, onChange }) => {
         ${name} ×
       </button>`,
     )}
+    <label>
+      One result for each value of
+      <select
+        aria-label="One result for each value of"
+        value=${distinct}
+        onChange=${({ target }) => onChange({ distinct: target.value })}
+      >
+        <option value="" selected=${distinct === ''}>no column: all results</option>
+        ${columns.map(({ name }) => html`<option value=${name} selected=${name === distinct}>${name}</option>`)}
+      </select>
+    </label>
   </fieldset>`;
 });
