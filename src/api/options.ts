@@ -5,7 +5,6 @@ import type {
   Filter,
   LineProgress,
   Reembedding,
-  Search,
   Sort,
   TimeRange,
   TimeRangeFrom,
@@ -95,7 +94,18 @@ export interface ScoreOptions<T> {
    * a `filter` passes, or max(0, 1 - |value - target| / scale) for the value of a `column` or a `time`. Times are texts
    * in ISO 8601, and their scales durations such as `P30D`; or milliseconds. Default: none.
    */
-  boosts?: Search<T>['boosts'];
+  boosts?:
+    | readonly (
+        | { weight: number; filter: Filter<T> }
+        | { weight: number; column: ColumnName<T>; target: number | string; scale: number | string }
+        | {
+            weight: number;
+            time: 'created_at' | 'changed_at' | 'synced_at';
+            target: number | string;
+            scale: number | string;
+          }
+      )[]
+    | undefined;
 }
 
 /** Options of `search` and `searchAll`. */

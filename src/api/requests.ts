@@ -45,7 +45,7 @@ interface Names {
 }
 
 type QueryOption = 'query' | 'search';
-type Boosts = readonly { filter?: unknown }[] | undefined;
+type Boosts = readonly { weight: number; filter?: unknown }[] | undefined;
 
 /** @throws {CosiftError} `invalid_request` for options that are unknown or have values that are not allowed. */
 export function searchCall<T>(

@@ -30,12 +30,6 @@ export async function misuses(
   await facts.search('a', { boosts: [{ column: 'a', target: 1, scale: 1 }] });
   // @ts-expect-error: no scale
   await facts.search('a', { boosts: [{ weight: 1, column: 'a', target: 1 }] });
-  // @ts-expect-error: a filter and a column
-  await facts.search('a', {
-    boosts: [{ weight: 1, filter: equals('a', 1), column: 'a', target: 1, scale: 1 }],
-  });
-  // @ts-expect-error: a column and a time
-  await facts.search('a', { boosts: [{ weight: 1, column: 'a', time: 'synced_at', target: 1, scale: 1 }] });
   // @ts-expect-error: no such column
   await products.search('a', { boosts: [{ weight: 1, column: 'colour', target: 1, scale: 1 }] });
   // @ts-expect-error: no such column
@@ -90,8 +84,6 @@ export async function misuses(
   // Facets.
   // @ts-expect-error: nothing
   await facts.search('a', { facets: [{}] });
-  // @ts-expect-error: a column and a time
-  await facts.search('a', { facets: [{ column: 'a', time: 'synced', interval: 'day' }] });
   // @ts-expect-error: a histogram without an interval
   await facts.search('a', { facets: [{ column: 'a', type: 'histogram' }] });
   // @ts-expect-error: an interval without a histogram
