@@ -85,6 +85,26 @@ impl Integers {
         }
     }
 
+    /// The values of the 64 slots from `first` on, as doubles; beyond the last slot any number. All values are at most 2^53 in
+    /// absolute value.
+    #[inline(always)]
+    pub(crate) fn numbers_from(&self, first: usize) -> [f64; 64] {
+        let base = self.base as f64;
+        let mut out = [base; 64];
+        match &self.deltas {
+            Deltas::Zero => {}
+            Deltas::U8(deltas) => add(&mut out, &deltas[first..]),
+            Deltas::U16(deltas) => add(&mut out, &deltas[first..]),
+            Deltas::U32(deltas) => add(&mut out, &deltas[first..]),
+            Deltas::U40(_) | Deltas::U64(_) => {
+                let slots = first..self.len;
+                let each = out.iter_mut().zip(slots);
+                each.for_each(|(out, slot)| *out = self.get(slot) as f64);
+            }
+        }
+        out
+    }
+
     /// The smallest and the largest value; `None` if there are none.
     pub(crate) fn range(&self) -> Option<(i64, i64)> {
         (self.len > 0).then(|| (self.base, self.base.wrapping_add(self.span as i64)))
@@ -124,4 +144,11 @@ impl Integers {
                 Deltas::U64(_) => 8,
             }
     }
+}
+
+/// Adds deltas to numbers. The sums are exact, because they are at most 2^53 in absolute value.
+#[inline(always)]
+fn add<T: Copy + Into<f64>>(numbers: &mut [f64; 64], deltas: &[T]) {
+    let each = numbers.iter_mut().zip(deltas);
+    each.for_each(|(number, &delta)| *number += delta.into());
 }

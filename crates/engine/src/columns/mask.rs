@@ -108,6 +108,16 @@ impl Mask {
         }
     }
 
+    /// Calls `visit` with each word that is not 0 and its first slot, ascending.
+    #[inline(always)]
+    pub(crate) fn each_word(&self, mut visit: impl FnMut(usize, u64)) {
+        for (at, &word) in self.0.iter().enumerate() {
+            if word != 0 {
+                visit(at * 64, word);
+            }
+        }
+    }
+
     /// The words, little-endian.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         self.0.iter().flat_map(|word| word.to_le_bytes()).collect()

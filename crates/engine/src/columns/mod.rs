@@ -14,7 +14,7 @@ mod texts;
 mod value_set;
 
 pub(crate) use builder::ColumnsBuilder;
-pub(crate) use column::{Column, TypeCounts};
+pub(crate) use column::{Column, TypeCounts, each_of_word};
 pub(crate) use encoding::Damaged;
 pub(crate) use integers::Integers;
 pub(crate) use mask::{BLOCK_RECORDS, Mask};

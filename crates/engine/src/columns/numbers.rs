@@ -99,6 +99,20 @@ impl Numbers {
         }
     }
 
+    /// The numbers of the 64 rows from `first` on; beyond the last row any number.
+    #[inline(always)]
+    pub(crate) fn numbers_from(&self, first: usize) -> [f64; 64] {
+        match self {
+            Self::Integers(integers) => integers.numbers_from(first),
+            Self::Floats { values, .. } => {
+                let mut out = [0.0; 64];
+                let each = out.iter_mut().zip(&values[first..]);
+                each.for_each(|(out, &value)| *out = value);
+                out
+            }
+        }
+    }
+
     /// The rows of `within` for which `number OP value` holds.
     pub(crate) fn mask(&self, comparison: Comparison, value: f64, within: &Mask) -> Mask {
         match self {

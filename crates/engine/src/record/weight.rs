@@ -70,6 +70,11 @@ impl Weight {
         Score(((sum + one / 2) / one) as u32)
     }
 
+    /// About the score of a record whose cosine is about `cosine`.
+    pub(crate) fn estimate(self, cosine: f32, extra: Extra) -> f32 {
+        self.value() as f32 * cosine.max(0.0) + extra.value() as f32
+    }
+
     /// A cosine that certainly lies at or below every cosine with which a record with these other parts reaches `score`.
     pub(crate) fn cosine_below(self, score: Score, extra: Extra) -> f32 {
         // More than the rounding of scores and floats.

@@ -199,11 +199,10 @@ impl<'a> BlockBounds<'a> {
                 estimates.map(|e| in_order_up_to(e, highest)).collect()
             }
             (Some(blend), ceiling) => {
-                let highest = ceiling.map_or(f32::MAX, |score| score.0 as f32);
+                let highest = ceiling.map_or(f32::MAX, |score| score.value() as f32);
                 let estimates = candidates.iter().map(|candidate| {
                     let lowest = blend.lowest(usize::from(candidate.slot));
-                    let cosine = Score::no_less(candidate.estimate);
-                    blend.cosine().blend(cosine, lowest).0 as f32
+                    blend.cosine().estimate(candidate.estimate, lowest)
                 });
                 estimates.map(|e| in_order_up_to(e, highest)).collect()
             }

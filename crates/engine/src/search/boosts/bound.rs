@@ -1,6 +1,6 @@
 //! Boosts bound to the columns of a snapshot.
 
-use crate::columns::{BLOCK_RECORDS, ColumnId, ColumnNames, Mask};
+use crate::columns::{BLOCK_RECORDS, ColumnId, ColumnNames, Mask, each_of_word};
 use crate::filter::BoundFilter;
 use crate::json::parse_time;
 use crate::record::{Extra, RecordTime, SCORE_STEPS, Score, Value, Weight};
@@ -182,16 +182,17 @@ impl BoundBy {
                 let times = block.times_of(*time);
                 let range = times.range().unwrap_or_default();
                 if nearness.reaches(range.0 as f64, range.1 as f64) {
-                    within.each_slot(|slot| add(slot, nearness.of(times.get(slot) as f64)));
+                    within.each_word(|first, word| {
+                        let times = times.numbers_from(first);
+                        each_of_word(first, word, times, |time| nearness.of(time), &mut add);
+                    });
                 }
             }
             Self::Number(column, nearness) => {
                 let column = column.and_then(|id| columns.column(id));
                 if let Some(column) = column {
                     let reaches = |min, max| nearness.reaches(min, max);
-                    column.each_number(within, reaches, |slot, number| {
-                        add(slot, nearness.of(number));
-                    });
+                    column.each_number(within, reaches, |number| nearness.of(number), add);
                 }
             }
             Self::TimeText(column, nearness) => {

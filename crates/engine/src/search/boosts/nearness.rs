@@ -19,19 +19,28 @@ impl Nearness {
     ///
     /// Each operation is one of IEEE 754 in double precision, in this order, so that every CPU and every language gets the
     /// same steps. A distance beyond all doubles is infinite, and counts nothing.
+    #[inline(always)]
     pub(super) fn of(self, number: f64) -> Score {
-        let distance = (number - self.target).abs();
-        if distance >= self.scale {
-            return Score(0);
-        }
-        // The cast rounds down.
-        Score(((1.0 - distance / self.scale) * f64::from(SCORE_STEPS) + 0.5) as u32)
+        let part = (1.0 - (number - self.target).abs() / self.scale).max(0.0);
+        Score(floor(part * f64::from(SCORE_STEPS) + 0.5))
     }
 
     /// Whether a number between `min` and `max` may count.
     pub(super) fn reaches(self, min: f64, max: f64) -> bool {
         self.of(self.target.clamp(min, max)) > Score(0)
     }
+}
+
+/// The largest whole number that is at most `value`, which is at least 0 and below 2^31.
+///
+/// It has no branch and no conversion, so that the compiler vectorises loops that call it.
+#[inline(always)]
+fn floor(value: f64) -> u32 {
+    // 2^52: doubles from it on have no fraction, and their lowest bits are those of the whole number.
+    const WHOLE: f64 = 4_503_599_627_370_496.0;
+    let nearest = (value + WHOLE) - WHOLE;
+    let floor = nearest - f64::from(u8::from(nearest > value));
+    (floor + WHOLE).to_bits() as u32
 }
 
 #[cfg(test)]
@@ -63,6 +72,17 @@ mod tests {
             );
             assert_eq!(nearness.reaches(number, number), expected > 0);
             assert!(nearness.reaches(target.min(number), target.max(number)));
+        }
+    }
+
+    #[test]
+    fn numbers_are_rounded_down() {
+        for whole in [0_u32, 1, 2, 3, 499_999_999, 999_999_999, SCORE_STEPS] {
+            let value = f64::from(whole);
+            assert_eq!(floor(value), whole);
+            assert_eq!(floor(value + 0.25), whole);
+            assert_eq!(floor(value + 0.5), whole);
+            assert_eq!(floor((value + 1.0).next_down()), whole);
         }
     }
 }
