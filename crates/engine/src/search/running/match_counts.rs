@@ -62,8 +62,8 @@ impl MatchCounts {
         results: impl FnOnce(u64) -> u64,
         stop_check: &StopCheck<'_>,
     ) -> Result<Arc<Counted>, Error> {
-        if let Some(cached) = &self.cached {
-            return Ok(Arc::clone(cached));
+        if !self.counts_all {
+            return Ok(self.cached.clone().unwrap_or_default());
         }
         let facets = if request.facets.is_empty() {
             Vec::new()
