@@ -46,11 +46,11 @@ async function answer(command: Command): Promise<Replies[Command['op']]> {
       return { ms, firstAnswerMs: performance.now() - start };
     }
     case 'answers':
-      return answers(command.cell);
+      return answers(command.cell, command.batched);
     case 'drain':
       return drain(command.query, { filter: command.filter, limit: command.limit }, command.pages);
     case 'round':
-      return round(command.cell);
+      return round(command.cell, command.batched);
     case 'clients':
       return crowd(command);
     case 'memory':
@@ -61,7 +61,11 @@ async function answer(command: Command): Promise<Replies[Command['op']]> {
   }
 }
 
-async function answers(cell: Cell): Promise<Hits[]> {
+async function answers(cell: Cell, batched = false): Promise<Hits[]> {
+  if (batched) {
+    const found = await together(cell);
+    return found.map(({ ids, scores }) => ({ ids, scores }));
+  }
   const all: Hits[] = [];
   for (let q = 0; q < cell.queries; q++) {
     const { ids, scores } = await peer.search(query(q), await requestOf(cell, q));
@@ -83,19 +87,36 @@ async function drain(q: number, of: Pick<Cell, 'filter' | 'limit'>, pages: numbe
   return all;
 }
 
-async function round(cell: Cell): Promise<Round> {
+async function round(cell: Cell, batched = false): Promise<Round> {
   const times: Round = { wall: [], cpu: [] };
+  const take = async (call: () => Promise<Hits | undefined> | Hits) => {
+    const cpu = process.cpuUsage();
+    const start = process.hrtime.bigint();
+    const hits = await call();
+    times.wall.push(hits?.micros ?? Number(process.hrtime.bigint() - start) / 1_000);
+    const { user, system } = process.cpuUsage(cpu);
+    times.cpu.push(hits?.micros ?? user + system);
+  };
+  if (batched) {
+    await take(async () => (await together(cell))[0]);
+    return times;
+  }
   for (let q = 0; q < cell.queries; q++) {
     const request = await requestOf(cell, q);
     const vector = query(q);
-    const cpu = process.cpuUsage();
-    const start = process.hrtime.bigint();
-    const hits = await peer.search(vector, request);
-    times.wall.push(hits.micros ?? Number(process.hrtime.bigint() - start) / 1_000);
-    const { user, system } = process.cpuUsage(cpu);
-    times.cpu.push(hits.micros ?? user + system);
+    await take(() => peer.search(vector, request));
   }
   return times;
+}
+
+/** The first pages of all queries of a cell, by one call. */
+async function together({ filter, limit, queries }: Cell): Promise<Hits[]> {
+  if (peer.searchMany === undefined) throw new Error('the system has no call for many searches');
+  const request = { filter, limit, page: 0, threshold: THRESHOLD };
+  return peer.searchMany(
+    Array.from({ length: queries }, (_, q) => query(q)),
+    request,
+  );
 }
 
 /** Concurrent clients with one call each, or with `batched`, one call for all if the system supports it. */

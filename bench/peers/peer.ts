@@ -7,7 +7,10 @@ export interface Hits {
   readonly scores: readonly number[];
   /** The cursor of the next page, for systems with cursors. */
   readonly next?: string;
-  /** For a system in its own process: its time in microseconds, which replaces the time of the call. */
+  /**
+   * For a system in its own process: its time in microseconds, which replaces the time of the call. The first of many hits has
+   * that of all.
+   */
   readonly micros?: number;
 }
 
@@ -30,7 +33,7 @@ export interface Peer {
   /** Runs one search. */
   search(query: Float32Array, request: PageRequest): Promise<Hits> | Hits;
   /** Runs many searches in one call, first pages only; absent if the system has no such call. */
-  searchMany?(queries: readonly Float32Array[], request: PageRequest): Promise<unknown> | unknown;
+  searchMany?(queries: readonly Float32Array[], request: PageRequest): Promise<Hits[]> | Hits[];
   /** Opens what `load` stored in the directory, in a new process; absent if the system stores nothing. */
   reopen?(dataset: Dataset, directory: string): Promise<void> | void;
   close(): Promise<void> | void;

@@ -17,7 +17,7 @@ export interface Cell {
 export type Command =
   | { readonly op: 'load'; readonly key: DatasetKey; readonly directory: string }
   | { readonly op: 'reopen'; readonly key: DatasetKey; readonly directory: string }
-  | { readonly op: 'answers'; readonly cell: Cell }
+  | { readonly op: 'answers'; readonly cell: Cell; readonly batched?: boolean }
   | {
       readonly op: 'drain';
       readonly filter: Filter;
@@ -25,7 +25,7 @@ export type Command =
       readonly pages: number;
       readonly query: number;
     }
-  | { readonly op: 'round'; readonly cell: Cell }
+  | { readonly op: 'round'; readonly cell: Cell; readonly batched?: boolean }
   | {
       readonly op: 'clients';
       readonly cell: Cell;
@@ -36,7 +36,7 @@ export type Command =
   | { readonly op: 'memory' }
   | { readonly op: 'close' };
 
-/** Times of single searches, in microseconds. */
+/** Times of single searches, or of one call for all, in microseconds. */
 export interface Round {
   readonly wall: number[];
   /** Processor time of the process. */

@@ -40,6 +40,8 @@ export interface Values {
   readonly goal_times_disk?: number;
   /** Ratio to the time of the same request of pgvector alone, median over the queries. */
   readonly times_plain?: number;
+  /** Ratio of the processor time to that of the same searches one after the other, median over rounds. */
+  readonly times_single?: number;
   /** Ratio of p50 to that of the page alone. */
   readonly times_alone?: number;
   /** Ratio of the time of a scan to that without a lexical weight, median over the queries. */

@@ -1,3 +1,4 @@
+import { BATCHES } from './batches.js';
 import { CLIENTS } from './clients.js';
 import { CLIFFS } from './cliffs/cliffs.js';
 import { COUNTS } from './counts.js';
@@ -23,6 +24,7 @@ export const SUITES: readonly Suite[] = [
   COUNTS,
   LEXICAL,
   CLIENTS,
+  BATCHES,
   CLIFFS,
   OPENING,
   WRITES,

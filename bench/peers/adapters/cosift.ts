@@ -138,9 +138,20 @@ export class Cosift implements Peer {
     members: object = {},
     stop = new (native().StopFlag)(),
   ): Promise<PageHits> {
-    const requests = [searchRequest(request, members)];
-    const found = await this.engine.searches(this.#database, requests, [Float64Array.from(query)], stop);
-    return new PageHits(firstPage(found).body);
+    const [hits] = await this.searchMany([query], request, members, stop);
+    return hits as PageHits;
+  }
+
+  /** Runs searches in one call, in one moment. */
+  async searchMany(
+    queries: readonly Float32Array[],
+    request: PageRequest,
+    members: object = {},
+    stop = new (native().StopFlag)(),
+  ): Promise<PageHits[]> {
+    const requests = queries.map(() => searchRequest(request, members));
+    const found = await this.engine.searches(this.#database, requests, [...queries], stop);
+    return unwrap(found).pages.map((page) => new PageHits(unwrap(page).body));
   }
 
   /** Lists records without scores. `members` are those of the request. */

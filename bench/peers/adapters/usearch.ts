@@ -169,8 +169,18 @@ class UsearchHnsw implements Peer {
     }
   }
 
-  searchMany(queries: readonly Float32Array[], request: PageRequest): unknown {
-    return this.#index?.search([...queries], request.limit, this.#threads);
+  searchMany(queries: readonly Float32Array[], request: PageRequest): Hits[] {
+    if (this.#index === undefined) throw new Error('not loaded');
+    const found = this.#index.search([...queries], request.limit, this.#threads);
+    return queries.map((_, q) => {
+      const { keys, distances } = found.get(q);
+      const ids = Array.from(keys, (row) => Number(row) + 1);
+      return cutPage(
+        ids,
+        Array.from(distances, (distance) => 1 - distance),
+        request,
+      );
+    });
   }
 
   close(): void {
