@@ -29,9 +29,11 @@ pub(crate) unsafe fn nibble_sums<L: Lanes>(
     unsafe {
         let mut sums = L::zero();
         for start in (0..codes.low.len()).step_by(64) {
-            let (first, second) = nibbles(start.min(codes.last_load));
-            sums = L::dot(sums, first, L::operand(codes.low.as_ptr().add(start)));
-            sums = L::dot(sums, second, L::operand(codes.high.as_ptr().add(start)));
+            let operands = (
+                L::operand(codes.low.as_ptr().add(start)),
+                L::operand(codes.high.as_ptr().add(start)),
+            );
+            sums = L::dot_nibbles(sums, nibbles(start.min(codes.last_load)), operands);
         }
         sums
     }

@@ -36,6 +36,16 @@ pub(crate) trait Lanes {
     unsafe fn zero() -> Self::Sums;
     /// Adds four products to each lane. Codes and operand are results of the loads above.
     unsafe fn dot(sums: Self::Sums, codes: Self::Codes, operand: Self::Operand) -> Self::Sums;
+    /// Adds eight products to each lane: those of a pair of nibble codes.
+    #[inline(always)]
+    unsafe fn dot_nibbles(
+        sums: Self::Sums,
+        codes: (Self::Codes, Self::Codes),
+        operands: (Self::Operand, Self::Operand),
+    ) -> Self::Sums {
+        // SAFETY: the caller's contract.
+        unsafe { Self::dot(Self::dot(sums, codes.0, operands.0), codes.1, operands.1) }
+    }
     unsafe fn sums(sums: Self::Sums) -> [i32; 16];
     /// The sum of the sixteen lanes.
     unsafe fn total(sums: Self::Sums) -> i32;

@@ -89,9 +89,8 @@ impl TileDots {
                 fine_sums = L::dot(fine_sums, bytes, L::repeat(codes.as_ptr()));
             }
             for (nibbles, codes) in nibbles.chunks_exact(64).zip(coarse.chunks_exact(8)) {
-                let (first, second) = L::nibble_codes(nibbles.as_ptr());
-                high_sums = L::dot(high_sums, first, L::repeat(codes.as_ptr()));
-                high_sums = L::dot(high_sums, second, L::repeat(codes[4..].as_ptr()));
+                let operands = (L::repeat(codes.as_ptr()), L::repeat(codes[4..].as_ptr()));
+                high_sums = L::dot_nibbles(high_sums, L::nibble_codes(nibbles.as_ptr()), operands);
             }
             Self {
                 tile,

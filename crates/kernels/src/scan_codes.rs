@@ -165,13 +165,13 @@ unsafe fn pass<'s, 'a, L: Lanes, const Q: usize>(
         let fine = stored::<L, Q>(sums);
         let mut sums = [L::zero(); Q];
         for _ in 0..layout.coarse() / 8 {
-            let (first, second) = L::nibble_codes(at);
-            for nibbles in [first, second] {
-                for sums in &mut sums {
-                    *sums = L::dot(*sums, nibbles, L::repeat(queries));
-                    queries = queries.add(4);
-                }
+            let nibbles = L::nibble_codes(at);
+            for sums in &mut sums {
+                let operands = (L::repeat(queries), L::repeat(queries.add(4 * Q)));
+                *sums = L::dot_nibbles(*sums, nibbles, operands);
+                queries = queries.add(4);
             }
+            queries = queries.add(4 * Q);
             at = at.add(64);
         }
         let high = stored::<L, Q>(sums);

@@ -24,6 +24,17 @@ pub(crate) trait Multiply {
     const GROUP: usize;
 
     unsafe fn dot(sums: __m256i, codes: __m256i, operand: __m256i) -> __m256i;
+
+    /// As in [`Lanes`].
+    #[inline(always)]
+    unsafe fn dot_nibbles(
+        sums: __m256i,
+        codes: (__m256i, __m256i),
+        operands: (__m256i, __m256i),
+    ) -> __m256i {
+        // SAFETY: the caller's contract.
+        unsafe { Self::dot(Self::dot(sums, codes.0, operands.0), codes.1, operands.1) }
+    }
 }
 
 pub(crate) struct Ymm<M>(PhantomData<M>);
@@ -84,6 +95,28 @@ impl<M: Multiply> Lanes for Ymm<M> {
             [
                 M::dot(sums[0], codes[0], operand[0]),
                 M::dot(sums[1], codes[1], operand[1]),
+            ]
+        }
+    }
+    #[inline(always)]
+    unsafe fn dot_nibbles(
+        sums: [__m256i; 2],
+        codes: ([__m256i; 2], [__m256i; 2]),
+        operands: ([__m256i; 2], [__m256i; 2]),
+    ) -> [__m256i; 2] {
+        // SAFETY: as above.
+        unsafe {
+            [
+                M::dot_nibbles(
+                    sums[0],
+                    (codes.0[0], codes.1[0]),
+                    (operands.0[0], operands.1[0]),
+                ),
+                M::dot_nibbles(
+                    sums[1],
+                    (codes.0[1], codes.1[1]),
+                    (operands.0[1], operands.1[1]),
+                ),
             ]
         }
     }
