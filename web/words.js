@@ -1,4 +1,4 @@
-// Words about as searches with exact words compare them (docs/reference/lexical-score.md), to order the columns of a card.
+// An approximation of how exact words are compared (docs/reference/lexical-score.md), only to order the columns of a card.
 
 /** Of a text of a search, this many words count. */
 const MAX_WORDS = 64;

@@ -3,7 +3,7 @@
 FILE starts with RECORDS x DIMENSIONS little-endian float32 values of unit vectors. Once they are in the index, "ready"
 is written. Then each line of standard input, {"queries": float32 values in base64, "limit": a number, "mask": a file of
 one bit a record, or nothing}, is answered by one line: {"micros": time inside the index for all queries, "rows": for each
-query int32 values in base64, best first, "scores": likewise float32 values}.
+query int32 values in base64, best first, "scores": for each query float32 values in base64}.
 """
 
 from __future__ import annotations

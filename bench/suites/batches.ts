@@ -12,7 +12,7 @@ import { factsOf, LIMIT, type Suite } from './session.js';
 const SEARCHES = 64;
 const COMPARED = 'faiss flat';
 
-/** A batch of searches beside as many single ones, and beside the same batch of an exact peer. The systems take turns. */
+/** A batch of searches compared with as many single ones, and with the same batch of an exact peer. The systems take turns. */
 export const BATCHES: Suite = {
   name: 'batches',
   about: `${SEARCHES} searches in one call, and one after the other, one thread`,

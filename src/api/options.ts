@@ -5,6 +5,7 @@ import type {
   Filter,
   LineProgress,
   Reembedding,
+  SearchRequest,
   Sort,
   TimeRange,
   TimeRangeFrom,
@@ -92,20 +93,10 @@ export interface ScoreOptions<T> {
   /**
    * Parts of the relevance score that depend on the data and the times of records, up to 8, each with its `weight`: 1 where
    * a `filter` passes, or max(0, 1 - |value - target| / scale) for the value of a `column` or a `time`. Times are texts
-   * in ISO 8601, and their scales durations such as `P30D`; or milliseconds. Default: none.
+   * in ISO 8601, and their scales durations such as `P30D`; or milliseconds. Such as
+   * `{ weight: 0.2, column: 'year', target: 1900, scale: 50 }`. Default: none.
    */
-  boosts?:
-    | readonly (
-        | { weight: number; filter: Filter<T> }
-        | { weight: number; column: ColumnName<T>; target: number | string; scale: number | string }
-        | {
-            weight: number;
-            time: 'created_at' | 'changed_at' | 'synced_at';
-            target: number | string;
-            scale: number | string;
-          }
-      )[]
-    | undefined;
+  boosts?: SearchRequest<T>['search']['boosts'];
 }
 
 /** Options of `search` and `searchAll`. */

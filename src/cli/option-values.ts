@@ -28,7 +28,7 @@ export function parseVector(text: string): number[] {
   const invalid = () => new InvalidArgumentError('not a list of numbers, such as [0.1, -0.2]');
   try {
     const vector: unknown = JSON.parse(text);
-    if (!Array.isArray(vector) || !vector.every((value) => typeof value === 'number')) throw invalid();
+    if (!Array.isArray(vector) || !vector.every((value) => Number.isFinite(value))) throw invalid();
     return vector;
   } catch {
     throw invalid();

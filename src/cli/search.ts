@@ -24,7 +24,7 @@ export function searchCommand(): Command {
     .requiredOption('--database <id>', 'database to search', checkDatabase)
     .option(
       '--vector <values>',
-      'vector to search for, as JSON; a text beside it has the words, with --lexical',
+      'vector to search for, as JSON; with --lexical, a text may be given, too, for its words',
       parseVector,
     )
     .option(
@@ -62,6 +62,9 @@ async function search(text: string | undefined, options: SearchOptions): Promise
   const query = { ...(text !== undefined && { text }), ...(vector && { vector }) };
   const isOne = text !== undefined || vector !== undefined;
   if (isOne === (file !== undefined)) throw new Error('give either a text, --vector or --file');
+  if (text !== undefined && vector !== undefined && !lexical) {
+    throw new Error('a text and --vector need --lexical: the weight of the words of the text');
+  }
   const least = threshold ?? defaultThreshold(lexical, boost);
   const nothing = `no record reaches the threshold ${least}`;
   const search = {

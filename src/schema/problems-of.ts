@@ -149,7 +149,7 @@ function problemOf(error: ErrorObject): Problem {
 }
 
 // Pointers of members whose problems have specific codes.
-const COLUMN = /\/column$/;
+const COLUMN = /(\/column|^\/distinct)$/;
 const RULES = /^(\/search\/boosts\/\d+)?\/filter(\/.*)?\/rules$/;
 const OPERATOR = /^(\/search\/boosts\/\d+)?\/filter\/.*\/operator$/;
 const CONDITION = /^(\/search\/boosts\/\d+)?\/filter(\/.*)?\/condition$/;

@@ -79,7 +79,7 @@ export function searchSchema(boost: string) {
         minLength: 1,
         description:
           `Text to search for by meaning, at most ${LIMITS.search_text_bytes} bytes of UTF-8. Only for a database with a model. ` +
-          'Beside `vector`, and only with `lexical`, it is the text whose words are searched for.',
+          'With `vector`, and only with `lexical`, it is the text whose words are searched for.',
       },
       'vector?': list(
         { type: 'number' },

@@ -5,6 +5,7 @@ const france = { column: 'country', operator: 'equals', value: 'France' };
 
 test.each([
   ["0.2 where country = 'France'", { weight: 0.2, filter: { rules: [france] } }],
+  ["0.2 where(country = 'France')", { weight: 0.2, filter: { rules: [france] } }],
   [" 1 WHERE country = 'France' ", { weight: 1, filter: { rules: [france] } }],
   [
     "0.2 where country = 'France' or year > 3",
@@ -32,13 +33,25 @@ test.each([
 });
 
 test.each([
-  ['', /a number such as 0\.5 is expected after the boost/],
+  ['', /a weight such as 0\.2 is expected first/],
+  ["'0.3' by a near 1 within 5", /a weight such as 0\.2 is expected first/],
+  [
+    '0.3 by a near null within 5',
+    /a number such as 1900, or a time such as '2026-01-31', is expected after near/,
+  ],
+  [
+    '0.3 by a near 1 within true',
+    /a number such as 50, or a duration such as 'P30D', is expected after within/,
+  ],
   ['much where a = 1', /much is not a number/],
   ['0.2', /where or by is expected after the weight/],
   ['0.2 a near 3 within 4', /where or by is expected after the weight\n {2}0\.2 a near 3 within 4\n {6}\^/],
   ['0.2 where a', /operator/],
   ['0.2 by a at 3', /near is expected here/],
-  ['0.2 by a near b within 3', /a text is written in quotes: 'b'/],
+  [
+    '0.2 by a near b within 3',
+    /a number such as 1900, or a time such as '2026-01-31', is expected after near/,
+  ],
   ['0.2 by a near 3', /within is expected here/],
   ['0.2 by a near 3 within 4 or b', /the end of the boost is expected here/],
   ['0.2 by time seen near 3 within 4', /one of created_at, changed_at, synced_at is expected after time/],

@@ -83,6 +83,22 @@ export function describeBoosts(open: OpenDatabases): void {
       }
     });
 
+    test('with equal weights may have all the weight, however it is divided', async () => {
+      const database = await shared.create();
+      await database.upsert([
+        { id: 1, data: { a: 1 }, vector: [1, 0] },
+        { id: 2, data: { a: 2 }, vector: [1, 0] },
+      ]);
+      for (const count of [2, 3, 6, 7, 8]) {
+        const boost = { weight: 1 / count, column: 'a', target: 1, scale: 1 };
+        const request = { search: { vector: [1, 0], threshold: 0, boosts: Array(count).fill(boost) } };
+        const { results } = await database.search(request);
+        const [first, second] = results.map(({ relevance_score }) => relevance_score as number);
+        expect(first).toBe(1);
+        expect(second).toBeLessThan(1e-8);
+      }
+    });
+
     test('count next to words', async () => {
       const database = await shared.create({ dimensions: 2, lexical: true });
       await database.upsert([

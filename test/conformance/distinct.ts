@@ -154,24 +154,26 @@ export function describeDistinct(open: OpenDatabases): void {
 
     test('is refused if it is no column', async () => {
       const database = await shared.create();
-      for (const [distinct, pointer] of [
-        [5, '/distinct'],
-        [null, '/distinct'],
-        ['', '/distinct'],
-        ['a\u0000', '/distinct'],
-        [['kind'], '/distinct'],
-        [{}, '/distinct'],
-        [{ column: 5 }, '/distinct/column'],
-        [{ column: 'x'.repeat(257) }, '/distinct/column'],
-        [{ column: 'kind', counts: 1 }, '/distinct/counts'],
-        [{ column: 'kind', count: true }, '/distinct/count'],
+      for (const [distinct, pointer, code] of [
+        [5, '/distinct', 'wrong_type'],
+        [null, '/distinct', 'wrong_type'],
+        ['', '/distinct', 'invalid_column'],
+        ['a\u0000', '/distinct', 'invalid_column'],
+        ['é'.repeat(129), '/distinct', 'invalid_column'],
+        [['kind'], '/distinct', 'wrong_type'],
+        [{}, '/distinct', 'missing_member'],
+        [{ column: 5 }, '/distinct/column', 'wrong_type'],
+        [{ column: 'x'.repeat(257) }, '/distinct/column', 'invalid_column'],
+        [{ column: 'é'.repeat(129) }, '/distinct/column', 'invalid_column'],
+        [{ column: 'kind', counts: 1 }, '/distinct/counts', 'wrong_type'],
+        [{ column: 'kind', count: true }, '/distinct/count', 'unknown_member'],
       ] as const) {
         for (const operation of ['search', 'query'] as const) {
           const request = { ...(operation === 'search' && SEARCH), distinct };
           const asked = async () => await database.ask(operation, request);
           await expect(asked(), JSON.stringify(distinct)).rejects.toMatchObject({
             code: 'invalid_request',
-            problems: [{ pointer }],
+            problems: [{ pointer, code }],
           });
         }
       }

@@ -29,6 +29,7 @@ const BOOSTS: [boosts: unknown, place: string, kind: ProblemCode, code?: ErrorCo
   [of({ weight: 0.95 }), '/1/weight', 'invalid_value'],
   [of({ weight: undefined }), '/1', 'missing_member'],
   [of({ column: '' }), '/1/column', 'invalid_column'],
+  [of({ column: 'é'.repeat(129) }), '/1/column', 'invalid_column'],
   [of({ column: undefined }), '/1', 'invalid_value'],
   [of({ time: 'synced_at' }), '/1', 'invalid_value'],
   [of({ column: undefined, time: 'now' }), '/1/time', 'invalid_value'],

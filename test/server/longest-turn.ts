@@ -34,7 +34,7 @@ function sample(): void {
   for (let i = 0; i < 25; i += 1) JSON.parse(SAMPLE);
 }
 
-/** How much slower this machine is now than one of which 50 milliseconds are asked; 1 if it is faster. */
+/** How many times as long this machine takes now for `sample` as one on which a turn may take `MAX_TURN_MS`; at least 1. */
 function slowness(): number {
   const began = ran();
   sample();

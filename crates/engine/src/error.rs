@@ -186,6 +186,15 @@ impl Error {
         Self::invalid("invalid_request", pointer, detail)
     }
 
+    /// A request with one problem, which the value at `pointer` has.
+    pub(crate) fn at(pointer: impl Into<String>, problem: ValidationError) -> Self {
+        let pointer = pointer.into();
+        Self::Invalid {
+            code: "invalid_request",
+            problems: vec![ValidationError { pointer, ..problem }],
+        }
+    }
+
     /// An invalid request with one problem.
     pub(crate) fn invalid(
         code: &'static str,

@@ -13,6 +13,8 @@ const OPTIONS = [
   ['/highlights', '--highlights'],
   ['/search/boosts', '--boost'],
   ['/columns', '--columns'],
+  ['/distinct/column', '--distinct'],
+  ['/distinct', '--distinct'],
   ['/pagination/limit', '--limit'],
   ['/time_range/start_time', '--since'],
   ['/time_range/end_time', '--until'],
@@ -45,5 +47,7 @@ function optionOf(given: string): string {
   if (found === undefined) return given;
   const [pointer, option] = found;
   const rest = text.slice(pointer.length).replace(/^\/\d+(?=:|$)/, '');
-  return rest.startsWith('/') ? `${option} ${rest}` : option + rest;
+  if (option !== '--boost') return rest.startsWith('/') ? `${option} ${rest}` : option + rest;
+  // Of the boosts that are given, the text does not tell which one is meant.
+  return option + rest.replace(/^\/(\d+)\//, (_, at) => ` (number ${Number(at) + 1}): `);
 }

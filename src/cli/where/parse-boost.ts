@@ -16,21 +16,28 @@ const TIMES = ['created_at', 'changed_at', 'synced_at'] as const;
  * @throws {WhereError} with the place, and with what is expected there.
  */
 export function parseBoost(text: string): Boost {
-  const [, weight, filter] = /^\s*(\S+)\s+where\s(.*)$/isu.exec(text) ?? [];
+  const [, weight, filter] = /^\s*(\S+)\s+where\b(.*)$/isu.exec(text) ?? [];
   if (weight !== undefined && filter !== undefined) {
     const number = numberOf(weight);
     if (typeof number === 'string') throw new InvalidArgumentError(number);
     return { weight: number, filter: asGroup(parseWhere(filter)) };
   }
   const tokens = new Tokens(text);
-  const number = parseValue(tokens, 'the boost', 'number', '') as number;
+  const number = takeNumber(tokens);
+  if (number === undefined) throw tokens.error(tokens.peek(), 'a weight such as 0.2 is expected first');
   const after = tokens.peek();
   if (!tokens.takeWord('by')) throw tokens.error(after, 'where or by is expected after the weight');
   const value = parseMeasured(tokens);
   expectWord(tokens, 'near');
-  const target = parseTarget(tokens, 'near');
+  const target = takeNumberOrText(
+    tokens,
+    "a number such as 1900, or a time such as '2026-01-31', is expected after near",
+  );
   expectWord(tokens, 'within');
-  const scale = parseTarget(tokens, 'within');
+  const scale = takeNumberOrText(
+    tokens,
+    "a number such as 50, or a duration such as 'P30D', is expected after within",
+  );
   const end = tokens.peek();
   if (end.kind !== 'end') throw tokens.error(end, 'the end of the boost is expected here');
   return { weight: number, ...value, target, scale };
@@ -55,9 +62,21 @@ function expectWord(tokens: Tokens, word: string): void {
   if (!tokens.takeWord(word)) throw tokens.error(next, `${word} is expected here`);
 }
 
-function parseTarget(tokens: Tokens, after: string): number | string {
+function takeNumberOrText(tokens: Tokens, expected: string): number | string {
   const next = tokens.peek();
-  return parseValue(tokens, after, next.kind === 'number' ? 'number' : 'text', '') as number | string;
+  if (next.kind === 'text') {
+    tokens.take();
+    return next.value;
+  }
+  const number = takeNumber(tokens);
+  if (number === undefined) throw tokens.error(next, expected);
+  return number;
+}
+
+/** The next token, if it is a number. */
+function takeNumber(tokens: Tokens): number | undefined {
+  const next = tokens.peek();
+  return next.kind === 'number' ? (parseValue(tokens, '', 'number', '') as number) : undefined;
 }
 
 /** The option `--boost`, which may be repeated. */

@@ -11,7 +11,7 @@ import type { Filter, FilterGroup } from './filter.js';
 export interface TextSearch<T = Data> {
   /**
    * Text to search for by meaning, at most 8000 bytes of UTF-8. Only for a database with a model.
-   * Beside `vector`, and only with `lexical`, it is the text whose words are searched for.
+   * With `vector`, and only with `lexical`, it is the text whose words are searched for.
    */
   text: string;
   /**
@@ -45,7 +45,7 @@ export interface TextSearch<T = Data> {
 export interface VectorSearch<T = Data> {
   /**
    * Text to search for by meaning, at most 8000 bytes of UTF-8. Only for a database with a model.
-   * Beside `vector`, and only with `lexical`, it is the text whose words are searched for.
+   * With `vector`, and only with `lexical`, it is the text whose words are searched for.
    */
   text?: string | undefined;
   /**

@@ -47,9 +47,11 @@ impl Weight {
         self.0 > 0
     }
 
-    /// The weight that another part leaves of this one; `None` if it takes more than that.
-    pub(crate) fn without(self, other: Self) -> Option<Self> {
-        self.0.checked_sub(other.0).map(Self)
+    /// Takes a weight out of this one: the nearest to a number from 0 to 1, or all that is left if rounding takes it beyond.
+    pub(crate) fn take(&mut self, weight: f64) -> Self {
+        let taken = Self(Self::new(weight).0.min(self.0));
+        self.0 -= taken.0;
+        taken
     }
 
     /// The published number.
@@ -109,18 +111,21 @@ mod tests {
     fn weights_are_rounded_to_steps_and_sum_to_1() {
         assert!(!Weight::new(1e-10).counts());
         assert_eq!(Weight::new(1.0), Weight::ALL);
-        let rest = Weight::ALL.without(Weight::new(0.7));
-        let rest = rest.and_then(|rest| rest.without(Weight::new(0.2)));
-        let rest = rest.and_then(|rest| rest.without(Weight::new(0.1)));
-        assert_eq!(rest, Some(Weight(0)));
-        assert_eq!(Weight(0).without(Weight(1)), None);
+        let mut left = Weight::ALL;
+        assert_eq!(left.take(0.7), Weight(700_000_000));
+        assert_eq!(left.take(0.2), Weight(200_000_000));
+        assert_eq!(left, Weight(100_000_000));
+        let mut left = Weight::ALL;
+        let sixths = [1.0 / 6.0; 6].map(|weight| left.take(weight).0);
+        assert_eq!(sixths[4..], [166_666_667, 166_666_665]);
+        assert_eq!(left, Weight(0));
     }
 
     #[test]
     fn scores_are_blended_in_whole_steps() {
         let blend = |weight, cosine, other| {
-            let weight = Weight::new(weight);
-            let rest = Weight::ALL.without(weight).expect("at most 1");
+            let mut rest = Weight::ALL;
+            let weight = rest.take(weight);
             rest.blend(Score(cosine), weight.of(Score(other))).0
         };
         assert_eq!(blend(0.3, 500_000_000, 1_000_000_000), 650_000_000);

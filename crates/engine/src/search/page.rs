@@ -157,7 +157,8 @@ impl<P: PagePosition> PageContent<'_, P> {
             if let Some(highlights) = &self.highlights {
                 out.extend_from_slice(b",\"highlights\":");
                 let names = &self.snapshot.names;
-                highlights.write((block, slot), names, writer.shown.as_deref(), out);
+                let columns = writer.shown.as_deref();
+                highlights.write((block, slot), names, columns, stop_check, out)?;
             }
             if let Some((explain, _)) = &self.explain {
                 out.extend_from_slice(b",\"explain\":");

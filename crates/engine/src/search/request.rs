@@ -122,12 +122,10 @@ impl LexicalRequest {
         };
         let weight = lexical["weight"].as_f64();
         let weight = weight.filter(|weight| (0.0..=1.0).contains(weight));
-        let weight = weight.map(Weight::new);
-        let rest = weight.and_then(|weight| Some((weight, left.without(weight)?)));
-        let (weight, rest) = rest.ok_or_else(|| invalid("must be between 0 and 1"))?;
+        let weight = weight.ok_or_else(|| invalid("must be between 0 and 1"))?;
+        let weight = left.take(weight);
         let text = lexical["text"].as_str();
         let text = text.ok_or_else(|| invalid("needs the text of the search"))?;
-        *left = rest;
         Ok(weight.counts().then(|| Self {
             weight,
             text: text.to_owned(),

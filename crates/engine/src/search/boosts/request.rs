@@ -11,8 +11,15 @@ use crate::search::boosts::nearness::Nearness;
 /// The maximal number of boosts of a search.
 const MAX_BOOSTS: usize = 8;
 
+/// How far above 1 the sum of weights may be: it begins with that of words, which is rounded to steps of 1e-9.
+const SUM_SLACK: f64 = 0.75e-9;
+
 /// What a duration must be, for people.
-const DURATION_FORM: &str = "must be above 0: an ISO 8601 duration of weeks, days, hours, minutes and seconds, P30D, or milliseconds";
+const DURATION_FORM: &str = "must be milliseconds above 0, or a text such as P30D or PT12H: an ISO 8601 duration of weeks, days, hours, minutes and seconds";
+
+/// What a distance must be, for people.
+const DISTANCE_FORM: &str =
+    "must be a number above 0; for a column of times, the target is a text, too";
 
 /// A part of a score that depends on the data and the times of a record, and its weight.
 #[derive(Clone, Debug)]
@@ -58,6 +65,7 @@ impl Boost {
             let detail = format!("has {} items, at most {MAX_BOOSTS} are taken", items.len());
             return Err(Error::request("/search/boosts", detail));
         }
+        let mut sum = 1.0 - left.value();
         let mut boosts = Vec::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {
             let place = format!("search/boosts/{at}");
@@ -66,12 +74,12 @@ impl Boost {
             };
             let item = Item { members, place };
             let weight = item.weight()?;
-            *left = left.without(weight).ok_or_else(|| {
-                item.invalid(
-                    "weight",
-                    "the weights of boosts and of words are more than 1 together",
-                )
-            })?;
+            sum += weight;
+            if sum > 1.0 + SUM_SLACK {
+                let detail = "the weights of boosts and of words are more than 1 together";
+                return Err(item.invalid("weight", detail));
+            }
+            let weight = left.take(weight);
             let by = match member(members, "filter") {
                 Some(filter) => {
                     let place = format!("{}/filter", item.place);
@@ -92,9 +100,9 @@ struct Item<'a> {
 }
 
 impl Item<'_> {
-    fn weight(&self) -> Result<Weight, Error> {
+    fn weight(&self) -> Result<f64, Error> {
         match member(self.members, "weight") {
-            Some(Json::Number(weight)) if (0.0..=1.0).contains(weight) => Ok(Weight::new(*weight)),
+            Some(Json::Number(weight)) if (0.0..=1.0).contains(weight) => Ok(*weight),
             _ => Err(self.invalid("weight", "must be between 0 and 1")),
         }
     }
@@ -103,7 +111,8 @@ impl Item<'_> {
         let target = member(self.members, "target");
         let measured = match (member(self.members, "column"), member(self.members, "time")) {
             (Some(Json::Text(column)), None) => {
-                check_column(column).map_err(|problem| self.invalid("column", &problem.detail))?;
+                check_column(column)
+                    .map_err(|problem| Error::at(format!("/{}/column", self.place), problem))?;
                 match target {
                     Some(Json::Text(_)) => Measured::TimeText(column.to_string()),
                     _ => Measured::Number(column.to_string()),
@@ -134,8 +143,14 @@ impl Item<'_> {
             _ => None,
         };
         let scale = scale.filter(|&scale| scale > 0.0).ok_or_else(|| {
-            let number = "must be a number above 0";
-            self.invalid("scale", if of_times { DURATION_FORM } else { number })
+            self.invalid(
+                "scale",
+                if of_times {
+                    DURATION_FORM
+                } else {
+                    DISTANCE_FORM
+                },
+            )
         })?;
         Ok(BoostBy::Nearness(measured, Nearness::new(target, scale)))
     }

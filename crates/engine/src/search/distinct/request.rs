@@ -28,8 +28,8 @@ impl Distinct {
             other => ("/distinct", Some(other)),
         };
         let column = column.and_then(Value::as_str);
-        let column = column.filter(|column| check_column(column).is_ok());
         let column = column.ok_or_else(|| Error::request(pointer, "must be a column name"))?;
+        check_column(column).map_err(|problem| Error::at(pointer, problem))?;
         let counts = match distinct.get("counts") {
             None => false,
             Some(counts) => (counts.as_bool())
