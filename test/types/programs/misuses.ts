@@ -31,9 +31,7 @@ export async function misuses(
   // @ts-expect-error: no scale
   await facts.search('a', { boosts: [{ weight: 1, column: 'a', target: 1 }] });
   // @ts-expect-error: a filter has no target
-  await facts.search('a', {
-    boosts: [{ weight: 1, filter: equals('a', 1), column: 'a', target: 1, scale: 1 }],
-  });
+  await facts.search('a', { boosts: [{ weight: 1, filter: equals('a', 1), target: 1, scale: 1 }] });
   // @ts-expect-error: a column or a time
   await facts.search('a', { boosts: [{ weight: 1, column: 'a', time: 'synced_at', target: 1, scale: 1 }] });
   // @ts-expect-error: no such column
