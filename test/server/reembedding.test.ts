@@ -141,8 +141,14 @@ test('searches and writes go on, and see the one model or the other, never both'
       const change = seen.findIndex((page) => page !== old[i]);
       for (const page of seen.slice(change)) expect(page).toBe(now[i]);
     }
-    const done = states.filter(({ state }) => state !== 'done').map(({ done }) => done);
-    expect(done).toEqual(done.toSorted((a, b) => a - b));
+    // A record that is deleted after it got its new vector does not count any more. A write deletes one.
+    const deleted = (last - 10_000) / 5;
+    let most = 0;
+    for (const { done, records } of states) {
+      expect(done).toBeGreaterThanOrEqual(most - deleted);
+      expect(done).toBeLessThanOrEqual(records);
+      most = Math.max(most, done);
+    }
 
     const { body } = await service.call('GET', '/v1/databases/db');
     expect(body).toMatchObject({ model: 'first', records: 901 + ((last - 10_000) / 5) * 4 });
