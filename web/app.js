@@ -1,5 +1,4 @@
 import { Explorer } from './explorer.js';
-import { newGroup } from './filter.js';
 import { useQuery } from './hooks/use-query.js';
 import { useService } from './hooks/use-service.js';
 import { html } from './html.js';
@@ -9,6 +8,7 @@ import { Header } from './parts/header.js';
 import { Import } from './parts/import.js';
 import { KeyForm, OfferedKey, OwnKey } from './parts/key.js';
 import { NoDatabase, NotAllowed, ServiceDown } from './parts/states.js';
+import { changeTo } from './query.js';
 import { storedKey, takeKeyFromAddress } from './session.js';
 import { useCallback, useEffect, useRef, useState } from './vendor/hooks.js';
 
@@ -44,31 +44,12 @@ export function App() {
   }, [query.database]);
 
   const choose = useCallback((database) => {
-    change({
-      database,
-      filter: newGroup(),
-      from: '',
-      to: '',
-      sort: '',
-      like: '',
-      lexical: 0,
-      columns: [],
-      distinct: '',
-    });
+    change(changeTo(database));
     close();
   }, []);
   const leave = (id) => {
     deleted.current = id;
-    if (id === query.database)
-      change({
-        database: firstDatabase(),
-        filter: newGroup(),
-        from: '',
-        to: '',
-        sort: '',
-        like: '',
-        lexical: 0,
-      });
+    if (id === query.database) change(changeTo(firstDatabase()));
     service.reload();
   };
   return html`<${Header}

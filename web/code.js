@@ -1,4 +1,4 @@
-import { requestOf, shownMembersOf } from './query.js';
+import { pageRequestOf } from './query.js';
 import { VARIANTS } from './variants.js';
 
 /** The programs that a query can be copied as. Each reads the key from an environment variable. */
@@ -12,8 +12,7 @@ const KEY = 'COSIFT_KEY';
 
 /** The text of a query in a language. `address` is that of the service, without a slash at its end. */
 export function codeOf(language, query, address) {
-  const { operation, body: matches } = requestOf(query);
-  const body = { ...matches, ...shownMembersOf(query) };
+  const { operation, body } = pageRequestOf(query);
   const { write } = LANGUAGES.find(({ id }) => id === language);
   const variant = VARIANTS[query.variant];
   const path = `/v1/databases/${encodeURIComponent(query.database)}${variant.path}/${operation}`;

@@ -31,6 +31,12 @@ export function emptyQuery() {
   };
 }
 
+/** What changes when another database is shown: nothing stays that speaks of the records or the columns of one. */
+export function changeTo(database) {
+  const { filter, from, to, sort, like, lexical, columns, distinct } = emptyQuery();
+  return { database, filter, from, to, sort, like, lexical, columns, distinct };
+}
+
 /** The threshold of a query: what the service takes for a search that names none, unless the user has set one. */
 export function thresholdOf({ threshold, lexical, like }) {
   return threshold ?? Number((0.2 * (like ? 1 : 1 - lexical)).toFixed(9));
@@ -71,10 +77,15 @@ export function requestOf(query, { cursor, limit = LIMIT } = {}) {
   return { operation: isSearch ? 'search' : 'query', body, pointers };
 }
 
-/** The members of a request that only change what results show. */
-export function shownMembersOf({ like, text, lexical, columns }) {
+/** As {@link requestOf}, with the members that only change what results show. */
+export function pageRequestOf(query, options) {
+  const { like, text, lexical, columns } = query;
+  const { body, ...rest } = requestOf(query, options);
   const isMarked = like === '' && text.trim() !== '' && lexical > 0;
-  return { ...(columns.length > 0 && { columns }), ...(isMarked && { highlights: true }) };
+  return {
+    ...rest,
+    body: { ...body, ...(columns.length > 0 && { columns }), ...(isMarked && { highlights: true }) },
+  };
 }
 
 /** The fragment of the address that restores a query. It never has a key. */

@@ -82,8 +82,8 @@ test('the chosen columns are shown, marked, restored and copied', async ({ open 
   await expect.poll(names).toEqual(['notes', 'sku']);
   await tab.checkAccessibility('a choice of columns');
   await page.getByRole('button', { name: 'Copy as curl' }).click();
-  const copied = await page.evaluate<string>('navigator.clipboard.readText()');
-  expect(copied).toContain('"columns":["notes","sku"],"highlights":true');
+  const copied = () => page.evaluate<string>('navigator.clipboard.readText()');
+  await expect.poll(copied).toContain('"columns":["notes","sku"],"highlights":true');
   await page.getByRole('button', { name: 'Do not show notes' }).click();
   await expect.poll(names).toEqual(['sku']);
   await page.getByRole('button', { name: 'Do not show sku' }).click();

@@ -1,5 +1,5 @@
 import { ask, databasePath, jsonOf, send } from '../api.js';
-import { requestOf, shownMembersOf } from '../query.js';
+import { pageRequestOf, requestOf } from '../query.js';
 import { useMemo, useRef, useState } from '../vendor/hooks.js';
 import { useRequest } from './use-request.js';
 
@@ -15,8 +15,7 @@ const COUNT_DELAY_MS = 100;
  * @returns the state of the first page as {@link useRequest} has it, with the `results` of all pages, and `loadMore`
  */
 export function useSearch(key, query, revision) {
-  const { operation, body: matches, pointers } = requestOf(query);
-  const body = { ...matches, ...shownMembersOf(query) };
+  const { operation, body, pointers } = pageRequestOf(query);
   const { database } = query;
   const json = JSON.stringify(body);
   const load = (signal) => requestPage({ key, database, operation, body, signal });
@@ -38,13 +37,8 @@ export function useSearch(key, query, revision) {
     const before = isCurrent ? more.results : [];
     setMore({ ...more, first: follows, results: before, isLoading: true, failure: undefined });
     try {
-      const next = requestOf(query, { cursor: last.next_cursor });
-      const page = await requestPage({
-        key,
-        database,
-        operation,
-        body: { ...next.body, ...shownMembersOf(query) },
-      });
+      const next = pageRequestOf(query, { cursor: last.next_cursor });
+      const page = await requestPage({ key, database, operation, body: next.body });
       setMore({ first: follows, results: [...before, ...page.results], pagination: page.pagination });
     } catch (failure) {
       setMore({ first: follows, results: before, pagination: last, failure });
