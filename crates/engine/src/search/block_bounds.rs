@@ -68,7 +68,7 @@ impl<'a> BlockBounds<'a> {
     /// The cosines of records that need no score because they only count as matches; see
     /// [`RunningSearch::needs_no_score`]. Their slots are added to `slots`.
     pub(crate) fn counted<'m>(&self, slots: &'m mut Mask) -> Option<Counted<'m>> {
-        if self.blend.is_some() || self.search.groups.is_some() || !self.search.counts_all() {
+        if self.blend.is_some() || !self.search.counts_all() {
             return None;
         }
         let ranking = &self.search.ranking;

@@ -15,7 +15,6 @@ use crate::search::blend::BlockParts;
 use crate::search::block_bounds::BlockBounds;
 use crate::search::bounds::ScoreRange;
 use crate::search::candidates::{FoundInBlock, RankingScratch, preview, rank};
-use crate::search::group_candidates::rank_groups;
 use crate::search::passage_rows::{PassageRows, SeveralPassages, scan_later};
 use crate::search::running::RunningSearch;
 use crate::snapshot::Block;
@@ -55,7 +54,7 @@ pub(crate) fn scan_block(block: &Block, searches: &[&RunningSearch], scratch: &m
     first.run(block, searches, &mut scratch.bytes);
     for (at, search) in searches.iter().enumerate() {
         let (found, candidates) = first.of_search(at, block, search);
-        scratch.bytes += rank_found(block, search, &found, candidates, &mut scratch.ranking);
+        scratch.bytes += rank(block, search, &found, candidates, &mut scratch.ranking);
         let lowest = &mut scratch.ranking.lowest;
         search.ranking.observe_block(block.len(), lowest);
     }
@@ -84,25 +83,11 @@ pub(crate) fn scan_first_blocks(
             let (found, candidates) = first.of_search(at, block, search);
             let (floor, _) = search.needed_scores();
             candidates.retain(|candidate| found.bounds.highest(candidate) >= floor);
-            scratch.bytes += rank_found(block, search, &found, candidates, &mut scratch.ranking);
+            scratch.bytes += rank(block, search, &found, candidates, &mut scratch.ranking);
             scratch.ranking.lowest.clear();
         }
     }
     scratch.first_passes = first_passes;
-}
-
-/// Ranks the candidates of a search, or adds them to their groups. Returns the bytes of their full codes.
-fn rank_found(
-    block: &Block,
-    search: &RunningSearch,
-    found: &FoundInBlock<'_>,
-    candidates: &mut Vec<Candidate>,
-    scratch: &mut RankingScratch,
-) -> u64 {
-    match &search.groups {
-        Some(groups) => rank_groups(block, search, (found, groups), candidates, scratch),
-        None => rank(block, search, found, candidates, scratch),
-    }
 }
 
 impl FirstPass {

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::record::{Extra, Score};
 use crate::search::block_bounds::BlockBounds;
 use crate::search::bounds::{ScoreBounds, upper_bound};
+use crate::search::group_candidates::add_to_groups;
 use crate::search::passage_rows::PassageRows;
 use crate::search::ranking::UnscoredMatch;
 use crate::search::running::RunningSearch;
@@ -102,7 +103,7 @@ pub(crate) fn preview(
     search.ranking.observe_block(block.len(), lowest);
 }
 
-/// Ranks the candidates of pass 1. Returns the bytes of their full codes.
+/// Ranks the candidates of pass 1, or adds them to their groups. Returns the bytes of their full codes.
 ///
 /// Where there are many, those with the highest estimates come first, unless [`is_above_threshold`]: they raise the score
 /// floor, and most of the others are then pruned without being refined.
@@ -124,7 +125,7 @@ pub(crate) fn rank(
     if candidates.len() > 2 * first {
         if !is_above_threshold(search) {
             let mut best = bounds.take_best(candidates, first);
-            refine_and_rank(block, search, found, &mut best, scratch, &mut matches);
+            refine_matches(block, search, found, &mut best, scratch, &mut matches);
         }
         if bounds.is_blended() {
             candidates.retain(|candidate| {
@@ -135,7 +136,7 @@ pub(crate) fn rank(
             wanted(found, Some(&mut matches)).retain(candidates);
         }
     }
-    refine_and_rank(block, search, found, candidates, scratch, &mut matches);
+    refine_matches(block, search, found, candidates, scratch, &mut matches);
     found.add_equal(&mut matches);
     search.count_matches(block, &matches);
     bytes as u64
@@ -147,8 +148,9 @@ fn is_above_threshold(search: &RunningSearch) -> bool {
     search.counts_all() && search.ranking.floor() > search.ranking.threshold()
 }
 
-/// Passes 2 and 3. Adds the slots of matches to `matches`.
-fn refine_and_rank(
+/// Passes 2 and 3. Adds the slots of matches to `matches`, and ranks those that may enter the page or adds them to their
+/// groups.
+fn refine_matches(
     block: &Block,
     search: &RunningSearch,
     found: &FoundInBlock<'_>,
@@ -159,9 +161,26 @@ fn refine_and_rank(
     let refined = candidates.len() as u64;
     search.counters.refined.fetch_add(refined, Relaxed);
     refine_codes(block, search, found, candidates, Some(matches));
+    match &search.groups {
+        Some(groups) => add_to_groups(block, search, (found, groups), candidates, scratch, matches),
+        None => rank_candidates(block, search, found, candidates, scratch, matches),
+    }
+    // Also when the search is over, because the buffer is shared with other searches.
+    search.ranking.add_unscored(&mut scratch.unscored);
+}
+
+/// Ranks the candidates whose full codes were compared.
+fn rank_candidates(
+    block: &Block,
+    search: &RunningSearch,
+    found: &FoundInBlock<'_>,
+    candidates: &[Candidate],
+    scratch: &mut RankingScratch,
+    matches: &mut Mask,
+) {
     let threshold = search.ranking.threshold();
     let stop_check = &search.outcome.stop_check();
-    for candidate in candidates.iter() {
+    for candidate in candidates {
         let slot = usize::from(candidate.slot);
         let mut bounds = found.bounds.of(candidate);
         if is_decided(search, candidate, &bounds, matches) {
@@ -223,8 +242,6 @@ fn refine_and_rank(
             Err(error) => search.outcome.fail(error),
         }
     }
-    // Also when the search is over, because the buffer is shared with other searches.
-    search.ranking.add_unscored(&mut scratch.unscored);
 }
 
 /// Ranks the records whose vector is that of the candidate `first`, which has this score. Those that come after the last
@@ -255,7 +272,7 @@ fn rank_equal(
 
 /// Bounds the scores of candidates by their full codes, and removes those outside the range that the search looks for. Those
 /// that only count as matches are moved to `matches` as soon as their bounds tell so.
-pub(super) fn refine_codes(
+fn refine_codes(
     block: &Block,
     search: &RunningSearch,
     found: &FoundInBlock<'_>,
@@ -295,7 +312,7 @@ fn wanted<'a>(found: &FoundInBlock<'_>, matches: Option<&'a mut Mask>) -> Wanted
 
 /// Whether the bounds of a record tell enough: it cannot enter the page, and does not match or only counts as a match, or it
 /// is on an earlier page.
-fn is_decided(
+pub(super) fn is_decided(
     search: &RunningSearch,
     candidate: &Candidate,
     bounds: &ScoreBounds,

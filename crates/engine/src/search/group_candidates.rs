@@ -1,58 +1,49 @@
-//! The candidates of one block for a search with `distinct`: every match is added to its group.
+//! The candidates of one block for a search with `distinct`: a match that may be on the page is added to its group.
 //!
-//! Which match of a group is its first one is known once every block was scanned, so the score floor excludes only the
-//! matches without a value, which are results of their own.
-
-use std::sync::atomic::Ordering::Relaxed;
+//! Which match of a group is its first one is known once every block was scanned. Until then the score floor is a score that
+//! as many groups as the page has places certainly reach, and excludes the matches below.
 
 use cosift_kernels::Candidate;
 
 use crate::columns::Mask;
 use crate::search::bounds::{ScoreBounds, upper_bound};
-use crate::search::candidates::{FoundInBlock, RankingScratch, refine_codes, score};
+use crate::search::candidates::{FoundInBlock, RankingScratch, is_decided, score};
 use crate::search::distinct::{BoundedMatch, DistinctMatches};
 use crate::search::running::RunningSearch;
 use crate::snapshot::Block;
 
-/// Adds the matches among the candidates of pass 1 to their groups, and ranks those without a value. Returns the bytes of the
-/// full codes of the candidates.
-pub(crate) fn rank_groups(
+/// Adds the matches among candidates whose full codes were compared to their groups, and ranks those without a value.
+pub(crate) fn add_to_groups(
     block: &Block,
     search: &RunningSearch,
     (found, groups): (&FoundInBlock<'_>, &DistinctMatches),
-    candidates: &mut Vec<Candidate>,
+    candidates: &[Candidate],
     scratch: &mut RankingScratch,
-) -> u64 {
-    found.bounds.prune(candidates);
-    let bytes = candidates.len() * block.coded.codes.layout().row_bytes();
-    if !candidates.is_empty() {
-        let bounded = match_candidates(block, search, found, candidates);
-        let mut matches = Mask::empty();
-        bounded.iter().for_each(|found| matches.set(found.slot));
-        match groups.add(block, bounded) {
-            Ok(alone) => rank_alone(block, search, found, &alone, scratch),
-            Err(error) => search.outcome.fail(error),
-        }
-        search.count_matches(block, &matches);
+    matches: &mut Mask,
+) {
+    let bounded = bounded_matches(block, search, found, candidates, matches);
+    match groups.add(block, bounded, &search.ranking) {
+        Ok(alone) => rank_alone(block, search, found, &alone, scratch),
+        Err(error) => search.outcome.fail(error),
     }
-    bytes as u64
 }
 
-/// Passes 2 and 3: the matches among the candidates, with bounds of their scores.
-fn match_candidates(
+/// The matches that may be on the page, with bounds of their scores. Adds the slots of all matches to `matches`.
+fn bounded_matches(
     block: &Block,
     search: &RunningSearch,
     found: &FoundInBlock<'_>,
-    candidates: &mut Vec<Candidate>,
+    candidates: &[Candidate],
+    matches: &mut Mask,
 ) -> Vec<BoundedMatch> {
-    let refined = candidates.len() as u64;
-    search.counters.refined.fetch_add(refined, Relaxed);
-    refine_codes(block, search, found, candidates, None);
     let threshold = search.ranking.threshold();
     let mut bounded: Vec<BoundedMatch> = Vec::with_capacity(candidates.len());
-    for candidate in candidates.iter() {
+    for candidate in candidates {
         let slot = usize::from(candidate.slot);
         let mut bounds = found.bounds.of(candidate);
+        if is_decided(search, candidate, &bounds, matches) {
+            continue;
+        }
         let stands_for_others = found.stands_for_others(slot);
         if bounds.lowest < threshold || stands_for_others {
             if search.outcome.is_over() {
@@ -74,6 +65,7 @@ fn match_candidates(
                 highest: score,
             };
         }
+        matches.set(slot);
         if stands_for_others {
             let equal = found.equal_to(slot);
             bounded.extend(equal.map(|slot| BoundedMatch { slot, bounds }));
@@ -117,6 +109,4 @@ fn rank_alone(
             Err(error) => search.outcome.fail(error),
         }
     }
-    // Also when the search is over, because the buffer is shared with other searches.
-    search.ranking.add_unscored(&mut scratch.unscored);
 }

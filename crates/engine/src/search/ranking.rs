@@ -117,7 +117,7 @@ impl Ranking {
         let mut best = self.lock();
         for &score in lowest {
             if let Some(floor) = best.previewed.add(score) {
-                self.floor.fetch_max(floor.0, Relaxed);
+                self.raise_floor_to(floor);
             }
         }
     }
@@ -213,6 +213,11 @@ impl Ranking {
         self.lock().scored.last().map(|hit| hit.position)
     }
 
+    /// Raises the floor, if needed, because every place is certainly taken by a result that reaches `score`.
+    pub(crate) fn raise_floor_to(&self, score: Score) {
+        self.floor.fetch_max(score.0, Relaxed);
+    }
+
     fn lock(&self) -> MutexGuard<'_, Best> {
         self.best.lock()
     }
@@ -220,7 +225,7 @@ impl Ranking {
     /// Raises the floor, if needed, by the fact that one more record certainly reaches `score`.
     fn raise_floor(&self, best: &mut Best, score: Score) {
         if let Some(floor) = best.lowest.add(score) {
-            self.floor.fetch_max(floor.0, Relaxed);
+            self.raise_floor_to(floor);
         }
     }
 

@@ -3,13 +3,15 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
+use crate::columns::Mask;
 use crate::error::Error;
 use crate::facets::TallyMemory;
 use crate::record::{Hit, IdKey, RecordRow, Score, Variant};
 use crate::search::best_scores::BestScores;
 use crate::search::bounds::ScoreBounds;
+use crate::search::distinct::best_groups::BestGroups;
 use crate::search::distinct::column_groups::{ColumnGroups, too_many_values};
 use crate::search::ranking::Ranking;
 use crate::snapshot::{Block, Snapshot};
@@ -35,6 +37,7 @@ struct Groups {
     /// By the number of the group; empty until the first match, so that searches that wait take no memory.
     first: Vec<Contenders>,
     contenders: Vec<Contender>,
+    best: BestGroups,
     /// Matches in groups.
     matches: u64,
     /// Groups with a match.
@@ -88,7 +91,8 @@ impl DistinctMatches {
         }
     }
 
-    /// Adds matches of a block to their groups, and returns those without a value.
+    /// Adds matches of a block that may be the first ones of their groups, and returns those without a value. Raises the
+    /// score floor once there are groups for every place.
     ///
     /// # Errors
     /// [`Error::Invalid`], [`Error::Busy`]: the groups take too much memory.
@@ -96,6 +100,7 @@ impl DistinctMatches {
         &self,
         block: &Block,
         matches: Vec<BoundedMatch>,
+        ranking: &Ranking,
     ) -> Result<Vec<BoundedMatch>, Error> {
         let Some((at, _)) = self.snapshot.locate(block.first) else {
             return Ok(matches);
@@ -105,12 +110,7 @@ impl DistinctMatches {
             IdKey::new(self.variant, block.id(slot), block.uuid(slot))
         };
         let mut alone = Vec::new();
-        let groups = &mut *self.groups.lock();
-        if groups.first.is_empty() {
-            self.set_memory(groups)?;
-            let first = &mut groups.first;
-            first.resize_with(self.of_records.len, Contenders::default);
-        }
+        let groups = &mut *self.lock()?;
         for found in matches {
             let BoundedMatch { slot, bounds } = found;
             let Some(group) = self.of_records.at(at, slot) else {
@@ -118,13 +118,46 @@ impl DistinctMatches {
                 continue;
             };
             let first = &mut groups.first[group];
-            groups.matches += 1;
-            groups.len += u64::from(first.matches == 0);
-            first.matches += 1;
             first.add(block.row(slot), bounds, &mut groups.contenders, id_of);
+            // Below the start of a page, a group may turn out to be on an earlier page.
+            if ranking.start().is_none()
+                && let Some(floor) = groups.best.add(group, first.lowest, ranking.size())
+            {
+                ranking.raise_floor_to(floor);
+            }
         }
         self.set_memory(groups)?;
         Ok(alone)
+    }
+
+    /// Counts all matches of a block.
+    ///
+    /// # Errors
+    /// As [`DistinctMatches::add`].
+    pub(crate) fn count(&self, block: &Block, matches: &Mask) -> Result<(), Error> {
+        let Some((at, _)) = self.snapshot.locate(block.first) else {
+            return Ok(());
+        };
+        let groups = &mut *self.lock()?;
+        for slot in matches.iter() {
+            if let Some(group) = self.of_records.at(at, slot) {
+                let count = &mut groups.first[group].matches;
+                groups.len += u64::from(*count == 0);
+                *count += 1;
+                groups.matches += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> Result<MutexGuard<'_, Groups>, Error> {
+        let mut groups = self.groups.lock();
+        if groups.first.is_empty() {
+            self.set_memory(&groups)?;
+            let first = &mut groups.first;
+            first.resize_with(self.of_records.len, Contenders::default);
+        }
+        Ok(groups)
     }
 
     fn set_memory(&self, groups: &Groups) -> Result<(), Error> {
@@ -134,7 +167,7 @@ impl DistinctMatches {
         self.memory.check(too_many_values)
     }
 
-    /// Ranks the first match of each group, once every match was added. `score` computes the score of a record.
+    /// Ranks the first matches of the groups, once every match was added. `score` computes the score of a record.
     ///
     /// # Errors
     /// Those of `score`.
@@ -149,7 +182,7 @@ impl DistinctMatches {
         let mut best = BestScores::new(ranking.size());
         let mut floor = ranking.floor();
         let mut open: Vec<&Contenders> = Vec::new();
-        for group in first.iter().filter(|group| group.matches > 0) {
+        for group in first.iter().filter(|group| group.head != NONE) {
             let bounds = group.bounds();
             if ranking.certainly_precedes(&bounds) {
                 continue;

@@ -4,6 +4,7 @@
 //! one ([`DistinctMatches`]), because the scores of most are still bounds; a listing keeps the first one
 //! ([`DistinctRecords`]). Matches without a value are results of their own.
 
+mod best_groups;
 mod column_groups;
 mod matches;
 mod records;

@@ -134,7 +134,7 @@ impl RunningSearch {
     /// Whether a record certainly matches and certainly does not enter the page, so that a search that counts all
     /// matches needs no score of it.
     pub(crate) fn needs_no_score(&self, bounds: &ScoreBounds) -> bool {
-        self.match_counts.counts_all()
+        self.counts_all()
             && bounds.lowest >= self.ranking.threshold()
             && !self.ranking.may_enter(bounds)
     }
@@ -152,10 +152,16 @@ impl RunningSearch {
 
     /// Counts the matches of a block, if the search counts all matches.
     pub(crate) fn count_matches(&self, block: &Block, matches: &Mask) {
-        if self.match_counts.counts_all()
-            && let Err(error) = self.match_counts.add(block, matches)
-        {
-            self.outcome.fail(error);
+        let of_groups = self
+            .groups
+            .as_ref()
+            .map(|groups| groups.count(block, matches));
+        let of_all =
+            (self.match_counts.counts_all()).then(|| self.match_counts.add(block, matches));
+        for counted in of_groups.into_iter().chain(of_all) {
+            if let Err(error) = counted {
+                self.outcome.fail(error);
+            }
         }
     }
 }
