@@ -49,6 +49,8 @@ export declare class NativeEngine {
   describeDatabase(id: string): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** One above every id that a database ever gave to a record. */
   nextId(id: string): number | NativeFailure | Promise<number | NativeFailure>
+  /** A moment in the writes of a database: `{"epoch","version","records"}`. */
+  mark(id: string): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** Drops a database with all its files. */
   dropDatabase(id: string): undefined | NativeFailure | Promise<undefined | NativeFailure>
   /** Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none. */

@@ -22,6 +22,10 @@ export const ERRORS = {
   identity_conflict: { status: 409, title: 'The id, the uuid and the key do not belong to the same record' },
   model_mismatch: { status: 409, title: 'The service does not have the model of the database' },
   reembedding_running: { status: 409, title: 'The database is being embedded with another model' },
+  deletion_refused: {
+    status: 409,
+    title: 'Nothing was deleted, because the source has problems or lacks too much',
+  },
   data_locked: { status: 409, title: 'The data directory is in use' },
   feed_restarted: { status: 410, title: 'The change feed has restarted, so the position is no longer valid' },
   changes_removed: { status: 410, title: 'Changes after the position are no longer kept' },
@@ -109,8 +113,10 @@ export interface ErrorFields {
   readonly after?: number;
   /** `busy`: the number of calls that run and wait at most. */
   readonly limit?: number;
-  /** `too_large`: the maximum number of bytes, or of values. */
+  /** `too_large`: the maximum number of bytes, or of values; `deletion_refused`: of records to delete. */
   readonly max?: number;
+  /** `deletion_refused`: the number of records that would have been deleted. */
+  readonly missing?: number;
   /** `unreachable`: the host of the service. */
   readonly host?: string;
   /** `unreachable`: the port of the service. */

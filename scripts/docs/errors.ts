@@ -33,6 +33,8 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   model_mismatch:
     'Configure the [model](../how-to/models.md) of the database with its original files, or embed the records again.',
   reembedding_running: 'Wait until the re-embedding is done, or cancel it.',
+  deletion_refused:
+    'What the source has is written. Correct its lines, or allow as many deletions as `missing` says with `max_deletes`; library, client and command line call it `maxDeletes` and `--max-deletes`.',
   data_locked:
     'Stop the other process, or use its HTTP interface. If it is this process, open the directory once and share it.',
   feed_restarted: 'Discard your copy of the records and start after position 0.',

@@ -13,13 +13,21 @@ export const problemCode = oneOf(
 );
 
 /** Facts of some codes, as extension members of the body: the `fields` of a `CosiftError`. */
-const facts = {
+export const facts = {
   expected: { type: 'integer', description: '`invalid_dimensions`: the dimensions of the database.' },
   got: { type: 'integer', description: '`invalid_dimensions`: the number of values of the vector.' },
   epoch: text('`feed_restarted`: the epoch of the current change feed.'),
   after: { type: 'integer', description: '`changes_removed`: the position after which changes are kept.' },
   limit: { type: 'integer', description: '`busy`: the number of calls that run and wait at most.' },
-  max: { type: 'integer', description: '`too_large`: the maximum number of bytes, or of values.' },
+  max: {
+    type: 'integer',
+    description:
+      '`too_large`: the maximum number of bytes, or of values; `deletion_refused`: of records to delete.',
+  },
+  missing: {
+    type: 'integer',
+    description: '`deletion_refused`: the number of records that would have been deleted.',
+  },
 } as const;
 
 export const PROBLEM_FACTS = Object.keys(facts) as (keyof typeof facts)[];

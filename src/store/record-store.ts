@@ -89,7 +89,14 @@ export interface RecordStore {
   ): Promise<CommitResult>;
   /** Returns the JSON of one record; `recordId` is an integer, a UUID or `key:` and a key. */
   record(id: string, recordId: string, request: RecordRequest): Promise<Uint8Array>;
-  /** Deletes records and returns their number. Deletes nothing once `signal` is aborted before the commit. */
+  /** The moment after the last commit to a database. */
+  mark(id: string): Promise<WriteMark>;
+  /**
+   * Deletes records and returns their number. Deletes nothing once `signal` is aborted before the commit.
+   *
+   * @throws {CosiftError} `deletion_refused` when more records are `unwritten` than allowed; `database_not_found` when the
+   * mark is of a database that was dropped.
+   */
   deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number>;
 
   /**
@@ -233,7 +240,22 @@ export interface RecordRequest extends Visibility {
   vectors?: boolean | undefined;
 }
 
-export type StoreDeleteRequest = DeleteRequest & Visibility;
+/** A moment in the writes of a database. */
+export interface WriteMark {
+  /** Identifies the database among all that had its id. */
+  epoch: string;
+  /** The number of the last commit. */
+  version: number;
+  /** How many records the database has. */
+  records: number;
+}
+
+/** The records that no commit after a mark wrote, not even one that found them unchanged, if there are at most `max`. */
+export interface Unwritten extends Pick<WriteMark, 'epoch' | 'version'> {
+  max: number;
+}
+
+export type StoreDeleteRequest = (DeleteRequest & Visibility) | { unwritten: Unwritten };
 
 /** The vector that a search compares with; its components are exact numbers in either precision. */
 export type SearchVector = Float32Array | Float64Array;

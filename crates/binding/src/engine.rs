@@ -60,6 +60,8 @@ promises! { impl NativeEngine {
         let done = convert(done, |next| next as f64);
         self.engine.next_id(&id, done);
     };
+    #[doc = " A moment in the writes of a database: `{\"epoch\",\"version\",\"records\"}`."]
+    fn mark(self, id: String) -> Buffer, |done| self.engine.mark(&id, done);
     #[doc = " Drops a database with all its files."]
     fn drop_database(self, id: String) -> (), |done| self.engine.drop_database(id, done);
     #[doc = " Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none."]

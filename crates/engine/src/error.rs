@@ -88,6 +88,14 @@ pub enum Error {
         /// The position of the last change that is not kept.
         removed: u64,
     },
+    /// More records would be deleted than the request allows.
+    #[error("{missing} records would be deleted, and at most {max} may be")]
+    DeletionRefused {
+        /// The records that would be deleted.
+        missing: u64,
+        /// How many may be.
+        max: u64,
+    },
     /// The texts must be embedded again: a record or the database's settings changed, or another model embedded them.
     #[error("the records or the model changed in the meantime: embed the texts again")]
     Stale,
@@ -247,6 +255,7 @@ impl Error {
             Self::IdentityConflict { .. } => "identity_conflict",
             Self::FeedRestarted { .. } => "feed_restarted",
             Self::ChangesRemoved { .. } => "changes_removed",
+            Self::DeletionRefused { .. } => "deletion_refused",
             Self::Stale => "stale",
             Self::Stopped => "stopped",
             Self::Busy { .. } => "busy",
@@ -274,6 +283,7 @@ impl Error {
         match self {
             Self::Dimensions { expected, got } => json!({ "expected": expected, "got": got }),
             Self::Busy { limit, .. } => json!({ "limit": limit }),
+            Self::DeletionRefused { missing, max } => json!({ "missing": missing, "max": max }),
             Self::NotReady { id } => json!({ "database": id }),
             Self::FeedRestarted { epoch, .. } => json!({ "epoch": epoch }),
             Self::ChangesRemoved { removed, .. } => json!({ "after": removed }),

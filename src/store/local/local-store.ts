@@ -26,6 +26,7 @@ import type {
   StoreQueryRequest,
   StoreSearch,
   StoreSettings,
+  WriteMark,
 } from '../record-store.js';
 import type { DatabaseProgress, StoreEvents, StoreStats } from '../store-state.js';
 import { withFormats } from '../value-formats.js';
@@ -187,6 +188,10 @@ export class LocalStore implements RecordStore {
 
   async examples(id: string, request: ExamplesRequest): Promise<ExampleQuery> {
     return unwrap(await this.#native.examples(id, JSON.stringify(request)));
+  }
+
+  async mark(id: string): Promise<WriteMark> {
+    return parseJson(unwrap(await this.#native.mark(id)));
   }
 
   async deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number> {

@@ -26,6 +26,7 @@ import type {
   StoreQueryRequest,
   StoreSearch,
   StoreSettings,
+  WriteMark,
 } from '../record-store.js';
 import type { DatabaseProgress, ProgressOptions, StoreEvents, StoreStats } from '../store-state.js';
 import { Catalog, settingsOf } from './catalog.js';
@@ -203,6 +204,14 @@ export class PostgresStore implements RecordStore, MigrationSupport {
       const rows = await rowsOf(sql, recordsOf(entry), references, dataOf, request.query ? 'all' : null);
       return unwrap(await rules.examples(json, rows.map(nativeRow)));
     });
+  }
+
+  async mark(id: string): Promise<WriteMark> {
+    return await this.#catalog.read(id, async (_, { epoch, version, records }) => ({
+      epoch,
+      version,
+      records,
+    }));
   }
 
   async deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number> {

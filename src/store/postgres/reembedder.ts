@@ -36,12 +36,22 @@ interface ReembeddingEntry {
   done_id: number;
 }
 
+/** A record as a commit wrote it. */
+interface Written {
+  id: number;
+  version: number;
+}
+
 /** The records of a batch, in the order of version and id. */
 class Batch implements ReembeddingBatch {
   constructor(
     readonly isLast: boolean,
-    readonly records: readonly { id: number; version: number }[],
-    /** The texts of the records; a record without text has no vector. */
+    readonly last: Written | undefined,
+    /** The records that get new vectors. */
+    readonly records: readonly Written[],
+    /** Records that have them, and that later commits found unchanged. */
+    readonly touched: readonly Written[],
+    /** The texts of `records`; a record without text has no vector. */
     readonly native: NativeTexts,
   ) {}
 
@@ -114,15 +124,20 @@ export class Reembedder implements ReembeddingStore {
   async prepare(id: string): Promise<ReembeddingBatch> {
     return await this.#catalog.read(id, async (sql, found) => {
       const { entry, unfinished } = await this.#unfinished(sql, found);
-      const rows = await sql.run<RecordRow & { version: number }>(
-        `SELECT ${ROW}, version FROM ${recordsOf(entry)}
+      const rows = await sql.run<RecordRow & Written & { copied: boolean }>(
+        `SELECT ${ROW}, version, EXISTS (
+          SELECT 1 FROM ${recordsOf({ ...entry, ...unfinished })} AS n WHERE n.id = o.id AND n.uuid = o.uuid
+            AND n.key IS NOT DISTINCT FROM o.key AND n.created = o.created AND n.changed = o.changed AND n.data = o.data
+        ) AS copied FROM ${recordsOf(entry)} AS o
         WHERE version > $1::bigint OR (version = $1::bigint AND id > $2::bigint)
         ORDER BY version, id LIMIT ${BATCH}`,
         [unfinished.done_version, unfinished.done_id],
       );
       const rules = this.#catalog.rulesFor(entry, unfinished.settings);
-      const texts = unwrap(await rules.textsOf(rows.map(nativeRow)));
-      return new Batch(rows.length < BATCH, rows, texts);
+      const records = rows.filter(({ copied }) => !copied);
+      const touched = rows.filter(({ copied }) => copied);
+      const texts = unwrap(await rules.textsOf(records.map(nativeRow)));
+      return new Batch(rows.length < BATCH, rows.at(-1), records, touched, texts);
     });
   }
 
@@ -131,7 +146,7 @@ export class Reembedder implements ReembeddingStore {
     batch: ReembeddingBatch,
     embedded: EmbeddedVectors & { fingerprint: string },
   ): Promise<number> {
-    const { records, native } = batch as Batch;
+    const { last, records, touched, native } = batch as Batch;
     return await this.#servers.of(id).write(async (sql) => {
       // The lock keeps commits of two processes in order.
       const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
@@ -158,8 +173,7 @@ export class Reembedder implements ReembeddingStore {
             passages = excluded.passages, direction = excluded.direction, emb = excluded.emb
           RETURNING id`,
           [
-            arrayOf(records.map(({ id }) => id)),
-            arrayOf(records.map(({ version }) => version)),
+            ...arraysOf(records),
             // Without a model, the vectors belong to the content.
             native.hashes(),
             exact,
@@ -174,7 +188,17 @@ export class Reembedder implements ReembeddingStore {
           const flag = `UPDATE ${entry.group.databases} SET has_passages = true WHERE id = $1::text`;
           await sql.run(flag, [id]);
         }
-        const last = records.at(-1) as { id: number; version: number };
+      }
+      if (touched.length > 0) {
+        await sql.run(
+          `UPDATE ${tables.records} AS n SET synced = r.synced, version = r.version
+          FROM unnest($1::bigint[], $2::bigint[]) AS t (id, version)
+            JOIN ${recordsOf(entry)} AS r ON r.id = t.id AND r.version = t.version
+          WHERE n.id = t.id`,
+          arraysOf(touched),
+        );
+      }
+      if (last !== undefined) {
         await sql.run(
           `UPDATE ${entry.group.reembeddings} SET done_version = $2::bigint, done_id = $3::bigint
           WHERE database = $1::bigint
@@ -303,6 +327,10 @@ async function describe(
     done: await countRecords(sql, recordsOf({ ...entry, ...unfinished })),
     startedAt: native().timeText(unfinished.started_at),
   };
+}
+
+function arraysOf(records: readonly Written[]): string[] {
+  return [arrayOf(records.map(({ id }) => id)), arrayOf(records.map(({ version }) => version))];
 }
 
 async function countRecords(sql: Sql, table: string): Promise<number> {

@@ -1,9 +1,16 @@
+import { CosiftError } from '../../errors.js';
 import type { EmbeddedVectors } from '../embedded-vectors.js';
 import type { NativeRules, NativeWrites, Prepared } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
-import type { CommitResult, PreparedRecords, RecordForm, StoreDeleteRequest } from '../record-store.js';
+import type {
+  CommitResult,
+  PreparedRecords,
+  RecordForm,
+  StoreDeleteRequest,
+  Unwritten,
+} from '../record-store.js';
 import { heldTooLong } from '../store-errors.js';
-import type { Catalog, CatalogEntry, LockedEntry } from './catalog.js';
+import { type Catalog, type CatalogEntry, databaseNotFound, type LockedEntry } from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
 import { lastExpired } from './retention.js';
 import {
@@ -91,21 +98,22 @@ export class Writer {
   async delete(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number> {
     return await this.#servers.of(id).write(async (sql) => {
       const entry = await this.#catalog.lock(sql, id);
+      if ('unwritten' in request) await checkUnwritten(sql, entry, request.unwritten);
       const rules = this.#catalog.rulesOf(entry);
       const {
         ids: references,
         start,
         end,
       } = JSON.parse(unwrap(rules.deletion(JSON.stringify(request)))) as DeletionPlan;
-      const { filter, forced_filter } = request;
       let { position } = entry;
       let deleted = 0;
       const { now } = entry;
       for (let last = 0; ; ) {
         signal?.throwIfAborted();
         const values = new Values();
-        const conditions = restrictionSql({ filter, forced_filter, start, end }, values);
+        const conditions = restrictionSql({ ...request, start, end }, values);
         if (references !== null) conditions.push(referencedSql(references, values));
+        if ('unwritten' in request) conditions.push(unwrittenSql(request.unwritten, values));
         conditions.push(`id > ${values.bind(last)}::bigint`);
         const rows = await sql.run<SizedRow>(
           `SELECT ${sizedRow(false)} FROM ${recordsOf(entry)} WHERE ${conditions.join(' AND ')}
@@ -169,7 +177,7 @@ export class Writer {
     // Changes keep the data that is stored before the records are put.
     await insertChanges(sql, entry, changes, entry.position, entry.now, long.length > 0);
     await putRecords(sql, entry, puts);
-    await touchRecords(sql, recordsOf(entry), touches);
+    await touchRecords(sql, entry, touches);
     await this.#catalog.countColumns(sql, entry, columns);
     const hasPassages = puts.vectors.scanned.count > 0;
     if (changes.count === 0 && identities.length === 0) return committed as CommitResult;
@@ -247,15 +255,35 @@ async function putRecords(sql: Sql, entry: CatalogEntry, puts: NativeWrites['put
 
 async function touchRecords(
   sql: Sql,
-  table: string,
+  entry: CatalogEntry,
   { count, ids, synced }: NativeWrites['touches'],
 ): Promise<void> {
   if (count === 0) return;
   await sql.run(
-    `UPDATE ${table} AS r SET synced = t.synced
+    `UPDATE ${recordsOf(entry)} AS r SET synced = t.synced, version = $3::bigint
     FROM unnest($1::bigint[], $2::bigint[]) AS t (id, synced) WHERE r.id = t.id`,
-    [ids, synced],
+    [ids, synced, entry.version + 1],
   );
+}
+
+async function checkUnwritten(sql: Sql, entry: CatalogEntry, unwritten: Unwritten): Promise<void> {
+  if (unwritten.epoch !== entry.epoch) {
+    throw databaseNotFound(entry.id);
+  }
+  const values = new Values();
+  const [row] = await sql.run<{ missing: number }>(
+    `SELECT count(*) AS missing FROM ${recordsOf(entry)} WHERE ${unwrittenSql(unwritten, values)}`,
+    values.list,
+  );
+  const { missing } = row as { missing: number };
+  const { max } = unwritten;
+  if (missing <= max) return;
+  const detail = `${missing} records would be deleted, and at most ${max} may be`;
+  throw new CosiftError('deletion_refused', detail, { fields: { missing, max } });
+}
+
+function unwrittenSql({ version }: Unwritten, values: Values): string {
+  return `version <= ${values.bind(version)}::bigint`;
 }
 
 /** Writes changes after a position. With `readsData`, the data of a change may be {@link NOT_READ}. */

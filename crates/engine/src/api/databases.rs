@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::api::describe::{describe, write_description};
 use crate::api::engine::Engine;
 use crate::api::slot::is_database_id;
 use crate::error::{Done, Error};
+use crate::record::hexadecimal;
 use crate::settings::Settings;
+use crate::store::State;
 
 impl Engine {
     /// Loads every database into memory. A database that cannot be opened does not block the others:
@@ -88,6 +90,17 @@ impl Engine {
     pub fn next_id(self: &Arc<Self>, id: &str, done: Done<u64>) {
         self.with(id, done, move |_, database| {
             Ok(database.reader.next_id()?)
+        });
+    }
+
+    /// A moment in the writes of a database, as JSON: its `epoch`, the `version` of the last commit, and the number of
+    /// `records` after it. A deletion of `unwritten` records takes it.
+    pub fn mark(self: &Arc<Self>, id: &str, done: Done<Vec<u8>>) {
+        self.with(id, done, move |_, database| {
+            let State { version, tally, .. } = database.reader.state()?;
+            let epoch = hexadecimal(database.epoch);
+            let mark = json!({ "epoch": epoch, "version": version, "records": tally.records });
+            Ok(mark.to_string().into_bytes())
         });
     }
 

@@ -6,6 +6,7 @@ use crate::api::database::Database;
 use crate::api::engine::Engine;
 use crate::api::workers::FirstPart;
 use crate::error::{Done, Error};
+use crate::record::hexadecimal;
 use crate::runtime::StopFlag;
 use crate::snapshot::EXPENSIVE_NS;
 use crate::write::{
@@ -82,11 +83,21 @@ impl Engine {
         }
     }
 
-    /// Deletes records; `done` gets their number. When `stop` is set before the commit, nothing is deleted.
+    /// Deletes records; `done` gets their number. When `stop` is set before the commit, nothing is deleted. `done` gets
+    /// [`Error::DeletionRefused`] when more records are `unwritten` than the request allows.
     pub fn delete(self: &Arc<Self>, id: &str, request: &str, stop: StopFlag, done: Done<usize>) {
         let checked = self
             .database(id)
-            .and_then(|database| Ok((database, Deletion::parse(request, &self.limits)?)));
+            .and_then(|database| Ok((database, Deletion::parse(request, &self.limits)?)))
+            .and_then(|(database, deletion)| {
+                let is_former = deletion
+                    .unwritten()
+                    .is_some_and(|unwritten| unwritten.epoch != hexadecimal(database.epoch));
+                if is_former {
+                    return Err(Error::DatabaseNotFound { id: id.to_owned() });
+                }
+                Ok((database, deletion))
+            });
         match checked {
             Ok((database, deletion)) => {
                 let matches = DeletionMatches::untested(deletion, stop);

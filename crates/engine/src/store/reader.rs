@@ -13,7 +13,7 @@ use crate::store::error::StoreError;
 use crate::store::header::Header;
 use crate::store::idle_connections::IdleConnections;
 use crate::store::meta::read_meta;
-use crate::store::state::{Tally, state_of};
+use crate::store::state::{State, Tally, state_of};
 use crate::store::stored_record::{COLUMNS, StoredRecord, read};
 
 /// The idle connections of all stores: the limit is one of the process.
@@ -119,6 +119,21 @@ impl Reader {
     /// Number of the last commit, 0 before the first.
     pub(crate) fn version(&self) -> Result<u64, StoreError> {
         self.read(|transaction| Ok(state_of(transaction)?.version))
+    }
+
+    /// The state after the last commit.
+    pub(crate) fn state(&self) -> Result<State, StoreError> {
+        self.read(|transaction| state_of(transaction))
+    }
+
+    /// The ids of the records that no commit after `version` wrote or touched, in any order.
+    pub(crate) fn unwritten_since(&self, version: u64) -> Result<Vec<u64>, StoreError> {
+        self.read(|transaction| {
+            let mut statement = transaction
+                .prepare_cached("SELECT id FROM records INDEXED BY versions WHERE version <= ?1")?;
+            let ids = statement.query_map([version.cast_signed()], |row| row.get::<_, i64>(0))?;
+            ids.map(|id| Ok(id?.cast_unsigned())).collect()
+        })
     }
 
     /// One above every id that was ever given.

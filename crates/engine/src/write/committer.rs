@@ -15,6 +15,7 @@ use crate::snapshot::{Coding, Published, Snapshot};
 use crate::store::{Header, SETTINGS, Store};
 use crate::write::Shared;
 use crate::write::commit::{Commit, Committed, stage_commit};
+use crate::write::deletion::Unwritten;
 use crate::write::deletion_matches::{Deleted, DeletionMatches};
 use crate::write::snapshot_builder::{CommitChanges, SnapshotBuilder};
 use crate::write::stage::Stage;
@@ -62,17 +63,21 @@ impl Committer {
     /// Deletes the matches of a deletion, and records written since that match too.
     pub(crate) fn delete(&mut self, matches: DeletionMatches) -> Result<Deleted, Error> {
         let start = Instant::now();
-        let bound = matches.bind(&self.shared.published);
-        if bound.cost() > MAX_TEST_COST {
-            return Ok(Deleted::Outdated(bound.into_matches()));
-        }
-        let matches = bound.test()?;
+        let (mut records, matches) = if let Some(unwritten) = matches.unwritten() {
+            (self.unwritten(unwritten)?, matches)
+        } else {
+            let bound = matches.bind(&self.shared.published);
+            if bound.cost() > MAX_TEST_COST {
+                return Ok(Deleted::Outdated(bound.into_matches()));
+            }
+            let matches = bound.test()?;
+            (matches.records().collect(), matches)
+        };
         if matches.is_stopped() {
             return Err(Error::Stopped);
         }
         let mut stage = self.new_stage();
         let now = self.store.now();
-        let mut records: Vec<(RecordId, RecordRow)> = matches.records().collect();
         // Rows are in the order of writing, but the changes of a deletion are in the order of the ids.
         records.sort_unstable_by_key(|(id, _)| id.0);
         for &(id, row) in &records {
@@ -80,6 +85,25 @@ impl Committer {
         }
         self.write_and_publish(stage, start)?;
         Ok(Deleted::Records(records.len()))
+    }
+
+    /// The records that no commit after a version wrote or touched.
+    ///
+    /// # Errors
+    /// [`Error::DeletionRefused`] when there are more records than `max`.
+    fn unwritten(&self, unwritten: &Unwritten) -> Result<Vec<(RecordId, RecordRow)>, Error> {
+        let &Unwritten { version, max, .. } = unwritten;
+        let ids = self.store.reader().unwritten_since(version)?;
+        let missing = ids.len() as u64;
+        if missing > max {
+            return Err(Error::DeletionRefused { missing, max });
+        }
+        let published = self.shared.published.read();
+        let row_of = |id| published.index.find_id(&published.snapshot, id);
+        let records = ids.into_iter().map(RecordId);
+        Ok(records
+            .filter_map(|id| row_of(id).map(|row| (id, row)))
+            .collect())
     }
 
     /// Lets searches take the words of records into account: writes the setting to the store, then publishes it.

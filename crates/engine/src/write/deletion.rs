@@ -11,12 +11,33 @@ use crate::record::{
 };
 use crate::snapshot::{Published, Snapshot};
 
-/// The records to delete: by identity, or by filter and time range. A forced filter restricts both.
+/// The records to delete: by identity, by filter and time range, or by their last write. A forced filter restricts the
+/// first two.
 #[derive(Clone, Debug)]
 pub(crate) struct Deletion {
     ids: Option<Vec<RecordRef>>,
+    unwritten: Option<Unwritten>,
     filter: Option<Filter>,
     time_range: TimeRange,
+}
+
+/// The records that no commit after `version` wrote or touched, if there are at most `max`.
+#[derive(Clone, Debug)]
+pub(crate) struct Unwritten {
+    /// The epoch of the database, in hexadecimal.
+    pub(crate) epoch: String,
+    pub(crate) version: u64,
+    pub(crate) max: u64,
+}
+
+impl Unwritten {
+    fn of(value: &Value) -> Option<Self> {
+        Some(Self {
+            epoch: value.get("epoch")?.as_str()?.to_owned(),
+            version: value.get("version")?.as_u64()?,
+            max: value.get("max")?.as_u64()?,
+        })
+    }
 }
 
 /// A record by one of its identities.
@@ -56,7 +77,8 @@ impl RecordRef {
 }
 
 impl Deletion {
-    /// Reads a deletion from JSON: `ids`, or `filter` and `time_range`; and `forced_filter`.
+    /// Reads a deletion from JSON: `ids`, or `filter` and `time_range`; and `forced_filter`. Or `unwritten`, an object with
+    /// `epoch`, `version` and `max`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
@@ -74,8 +96,9 @@ impl Deletion {
                 return Err(Error::request("/ids", "must be an array"));
             }
         };
+        let unwritten = request.get("unwritten").and_then(Unwritten::of);
         let chosen = request.has_filter() || request.get("time_range").is_some();
-        if ids.is_some() == chosen {
+        if (ids.is_some() || unwritten.is_some()) == chosen {
             return Err(Error::request(
                 "",
                 "give either ids, or a filter or time_range or both",
@@ -83,6 +106,7 @@ impl Deletion {
         }
         Ok(Self {
             ids,
+            unwritten,
             filter: request.filter(Variant::B)?,
             time_range: request.time_range()?,
         })
@@ -95,6 +119,11 @@ impl Deletion {
     /// The records that the deletion names; `None` when a filter or a time range selects them.
     pub(crate) fn ids(&self) -> Option<&[RecordRef]> {
         self.ids.as_deref()
+    }
+
+    /// The mark of the last write before which the records were written; `None` for other deletions.
+    pub(crate) fn unwritten(&self) -> Option<&Unwritten> {
+        self.unwritten.as_ref()
     }
 
     pub(crate) fn time_range(&self) -> TimeRange {

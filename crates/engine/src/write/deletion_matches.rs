@@ -11,7 +11,7 @@ use crate::filter::BoundFilter;
 use crate::record::{RecordId, RecordRow, TimeRange};
 use crate::runtime::{StopCheck, StopFlag, Stopped};
 use crate::snapshot::{Block, Published, PublishedCell, Snapshot};
-use crate::write::deletion::Deletion;
+use crate::write::deletion::{Deletion, Unwritten};
 
 /// A deletion and its matches in a snapshot, which need no test in a later snapshot.
 #[derive(Clone)]
@@ -56,6 +56,10 @@ impl DeletionMatches {
     /// Whether the deletion has no filter, so that its matches need no test.
     pub(crate) fn needs_no_test(&self) -> bool {
         !self.deletion.has_filter()
+    }
+
+    pub(crate) fn unwritten(&self) -> Option<&Unwritten> {
+        self.deletion.unwritten()
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
