@@ -39,7 +39,6 @@ function keyOf({ open, actions }: Operation): string {
 }
 
 function bodyOf({ body, bodyOptional, lines }: Operation): string {
-  if (body === undefined) return '';
-  const name = bodyOptional ? `${code(body)}, may be absent` : code(body);
-  return lines === undefined ? name : `${name}, or NDJSON of ${code(lines)}`;
+  const name = body && (bodyOptional ? `${code(body)}, may be absent` : code(body));
+  return [name, lines && `NDJSON of ${code(lines)}`].filter(Boolean).join(', or ');
 }

@@ -11,7 +11,7 @@ import type {
   SearchRequest,
 } from '../schema/public-types.js';
 import type { CheckedRequest } from './checked-copy.js';
-import type { CallOptions, ChangesRequest, UpsertOptions } from './options.js';
+import type { CallOptions, ChangesRequest, MaxDeletes, UpsertOptions } from './options.js';
 
 /** The requests that are answered with records. */
 export interface PageRequests {
@@ -26,6 +26,11 @@ export interface DatabasePort {
   drop(options: CallOptions): Promise<void>;
   upsert(records: Iterable<NewRecord>, options: UpsertOptions | undefined): Promise<BatchResult>;
   upsertLines(chunks: AsyncIterable<Uint8Array>, options: CallOptions): AsyncIterable<LineEvent>;
+  /** Yields the events of an upsert; the summary says how many records were deleted. */
+  replaceLines(
+    chunks: AsyncIterable<Uint8Array>,
+    options: CallOptions & MaxDeletes,
+  ): AsyncIterable<LineEvent>;
   exportLines(
     request: CheckedRequest<object>,
     vectors: boolean,

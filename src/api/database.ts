@@ -40,6 +40,7 @@ import type {
 import { paginate } from './paginate.js';
 import { reembed } from './reembed.js';
 import { refuseMore } from './refuse-more.js';
+import { namingMaxDeletes, replaceAll, replaceOptions } from './replace-all.js';
 import {
   batchCalls,
   type Call,
@@ -142,6 +143,50 @@ export class Database<T extends Columns<T> = Data> {
     return itemsOf(() => {
       const { signal, onProgress } = upsertOptions(options);
       return withProgress(portOf(this).upsertLines(bytesOf(chunks), { signal }), { onProgress });
+    });
+  }
+
+  /**
+   * Writes records like {@link upsert}, then deletes the records that `records` lacks. Records that other calls write
+   * meanwhile stay. A record needs an `id`, a `uuid` or a `key`: without, it is a new one each time.
+   *
+   * `onProgress` is called as by {@link upsert}. `maxDeletes` is how many records may be deleted, at least 0. Default: a tenth
+   * of the records at the start, or 10 if that is more; none if there are no `records`.
+   *
+   * Nothing is deleted unless `records` ends without an error and every record is stored; valid records are written in any
+   * case. A close ends the call with `not_ready`, and a client sends the records once.
+   *
+   * @throws {CosiftError} `deletion_refused` when a record is not valid, or more than `maxDeletes` would be deleted:
+   * `fields.missing` is how many. Its pointers, such as `/records/1200/data/name`, name the first problems.
+   *
+   * @example
+   * ```ts
+   * const source = [{ id: 1, data: { text: 'The Eiffel Tower is in Paris', height_m: 330 } }];
+   * const { created, changed, unchanged, deleted } = await facts.replaceAll(source);
+   * ```
+   */
+  async replaceAll<Given extends Columns<Given> = T>(
+    records: RecordSource<NewRecord<DataToWrite<T, Given>>>,
+    options?: UpsertOptions & { maxDeletes?: number | undefined },
+  ): Promise<Pick<BatchResult, 'created' | 'changed' | 'unchanged'> & { deleted: number }> {
+    return await replaceAll(portOf(this), records as Iterable<NewRecord>, options);
+  }
+
+  /**
+   * Writes NDJSON like {@link upsertLines}, then deletes the records that the lines lack, as {@link replaceAll} does. The
+   * summary has `deleted`.
+   *
+   * @throws {CosiftError} `deletion_refused` in place of the summary when a line has a problem, or more than `maxDeletes`
+   * records would be deleted.
+   */
+  replaceLines(
+    chunks: Iterable<Uint8Array | string> | AsyncIterable<Uint8Array | string>,
+    options?: UpsertLinesOptions & { maxDeletes?: number | undefined },
+  ): AsyncGenerator<LineEvent, void, undefined> {
+    return itemsOf(() => {
+      const { onProgress, ...call } = replaceOptions(options);
+      const events = namingMaxDeletes(portOf(this).replaceLines(bytesOf(chunks), call));
+      return withProgress(events, { onProgress });
     });
   }
 

@@ -151,6 +151,11 @@ export interface UpsertLinesOptions extends CallOptions {
   onProgress?: ((progress: LineProgress) => void) | undefined;
 }
 
+/** How many records a replacement may delete. It is no option of its own, so that callers see one type of options. */
+export interface MaxDeletes {
+  maxDeletes?: number | undefined;
+}
+
 /** Options of `get`. */
 export interface GetOptions extends CallOptions {
   /**

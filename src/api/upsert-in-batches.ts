@@ -1,5 +1,5 @@
 import { untilAborted } from '../async/until-aborted.js';
-import { CosiftError } from '../errors.js';
+import { CosiftError, type ErrorFields } from '../errors.js';
 import { checkOptions } from '../schema/options.js';
 import type { BatchResult, NewRecord } from '../schema/public-types.js';
 import type { UpsertLinesOptions, UpsertOptions } from './options.js';
@@ -55,7 +55,9 @@ export async function upsertInBatches(
     // Without records, an empty batch gets the time of the store.
     if (batch.length > 0 || startedAt === undefined) await commit();
   } catch (error) {
-    throw error instanceof CosiftError ? withShiftedPointers(error, sum.results.length) : error;
+    if (!(error instanceof CosiftError)) throw error;
+    const committed = sum.results.length;
+    throw withShiftedPointers(error, committed, { committed });
   }
   return { ...sum, started_at: startedAt as string };
 }
@@ -70,7 +72,7 @@ export function upsertOptions<Options extends UpsertOptions | UpsertLinesOptions
   return { signal, onProgress } as Options;
 }
 
-function checkIterable(records: unknown): void {
+export function checkIterable(records: unknown): void {
   if (typeof records === 'object' && records !== null) {
     if (Symbol.iterator in records || Symbol.asyncIterator in records) return;
   }
@@ -80,12 +82,12 @@ function checkIterable(records: unknown): void {
   });
 }
 
-/** Returns the error of a batch with pointers that count from the first record of the call. */
-function withShiftedPointers(error: CosiftError, committed: number): CosiftError {
-  const shift = (text: string) => text.replace(RECORD, (_, at) => `/records/${Number(at) + committed}`);
+/** Returns the error of a batch with pointers that count from the first record of the call, and with further fields. */
+export function withShiftedPointers(error: CosiftError, before: number, fields: ErrorFields): CosiftError {
+  const shift = (text: string) => text.replace(RECORD, (_, at) => `/records/${Number(at) + before}`);
   return new CosiftError(error.code, shift(error.detail), {
     problems: error.problems.map((problem) => ({ ...problem, pointer: shift(problem.pointer) })),
-    fields: { ...error.fields, committed },
+    fields: { ...error.fields, ...fields },
     cause: error,
   });
 }

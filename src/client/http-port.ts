@@ -1,7 +1,7 @@
 import { v7 } from 'uuid';
 import type { CheckedRequest } from '../api/checked-copy.js';
 import type { DatabasePort, PageRequests } from '../api/database-port.js';
-import type { CallOptions, ChangesRequest, UpsertOptions } from '../api/index.js';
+import type { CallOptions, ChangesRequest, MaxDeletes, UpsertOptions } from '../api/options.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
 import { CosiftError, isCode, type Problem, withoutPlace } from '../errors.js';
 import type {
@@ -57,7 +57,16 @@ export class HttpPort implements DatabasePort {
 
   /** The lines are sent once: a stream cannot be repeated after a lost connection. */
   upsertLines(chunks: AsyncIterable<Uint8Array>, options: CallOptions): AsyncIterable<LineEvent> {
-    return this.#transport.lines(`${this.#path}/records`, chunks, options);
+    return this.#transport.lines('POST', `${this.#path}/records`, chunks, options);
+  }
+
+  /** Sent once, like {@link upsertLines}. */
+  replaceLines(
+    chunks: AsyncIterable<Uint8Array>,
+    { maxDeletes, ...options }: CallOptions & MaxDeletes,
+  ): AsyncIterable<LineEvent> {
+    const query = maxDeletes === undefined ? '' : `?max_deletes=${maxDeletes}`;
+    return this.#transport.lines('PUT', `${this.#path}/records${query}`, chunks, options);
   }
 
   /** The filter is a part of the address, so it may be as long as the headers of a request. */

@@ -9,14 +9,13 @@ import { unreachable } from './unreachable.js';
 export const MAX_LINE_BYTES = 4 << 20;
 
 /**
- * Posts NDJSON and yields the events of the response while the request is sent. It does not use `fetch`, which may hold
+ * Sends NDJSON and yields the events of the response while the request is sent. It does not use `fetch`, which may hold
  * back the response until the request has ended.
  *
  * @throws {CosiftError} `invalid_request` where there are no modules of Node; what the service reports; what `chunks` throws; `unreachable` when the response is missing or ends early.
  */
-export async function* postLines(
-  url: string,
-  key: string,
+export async function* sendLines(
+  { method, url, key }: { method: 'POST' | 'PUT'; url: string; key: string },
   chunks: AsyncIterable<Uint8Array>,
   signal?: AbortSignal,
 ): AsyncGenerator<LineEvent, void, undefined> {
@@ -30,7 +29,7 @@ export async function* postLines(
     throw new CosiftError('invalid_request', detail);
   }
   const request = http.request(url, {
-    method: 'POST',
+    method,
     headers: { 'x-api-key': key, 'content-type': 'application/x-ndjson' },
     ...(signal && { signal }),
   });

@@ -61,8 +61,8 @@ export function parseEvent(line: string, url: string): LineEvent {
   }
   if (!isEvent(event)) throw notFromCosift(url);
   if (event.type === 'error') {
-    const { code, detail, request_id } = event;
-    throw new CosiftError(isErrorCode(code) ? code : 'internal', detail, { fields: { request_id } });
+    const { type, code, detail, ...fields } = event;
+    throw new CosiftError(isErrorCode(code) ? code : 'internal', detail, { fields });
   }
   return event;
 }

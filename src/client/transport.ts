@@ -8,7 +8,7 @@ import { CosiftError, type ErrorCode } from '../errors.js';
 import { checkOptions } from '../schema/options.js';
 import type { LineEvent } from '../schema/public-types.js';
 import { Attempts } from './attempts.js';
-import { postLines } from './line-stream.js';
+import { sendLines } from './line-stream.js';
 import { chunksOf, failureOf, MAX_BYTES, parseResponse, textOf } from './read-response.js';
 import { RequestLimits } from './request-limits.js';
 import type { Shape } from './response-shapes.js';
@@ -149,15 +149,18 @@ export class Transport {
     return this.#closed;
   }
 
-  /** Posts NDJSON once and yields the events of the response. Fails as {@link json} does. */
+  /** Sends NDJSON once and yields the events of the response. Fails as {@link json} does. */
   async *lines(
+    method: 'POST' | 'PUT',
     path: string,
     chunks: AsyncIterable<Uint8Array>,
     options: CallOptions = {},
   ): AsyncGenerator<LineEvent, void, undefined> {
     checkOptions('call', options);
     const bytes = untilAborted(chunks, this.closing);
-    yield* this.#calls.runToEnd(() => postLines(this.#base + path, this.#key, bytes, options.signal));
+    yield* this.#calls.runToEnd(() =>
+      sendLines({ method, url: this.#base + path, key: this.#key }, bytes, options.signal),
+    );
   }
 
   /**

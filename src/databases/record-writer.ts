@@ -1,11 +1,12 @@
 import { FairLimiter } from '../async/fair-limiter.js';
 import { CosiftError } from '../errors.js';
 import type { DeleteRequest, LineEvent } from '../schema/index.js';
-import type { RecordForm } from '../store/record-store.js';
+import type { RecordForm, StoreDeleteRequest } from '../store/record-store.js';
 import type { ChangeFeed } from './change-feed.js';
 import { type CommitOptions, commitRecords, type Destination } from './commit-records.js';
 import type { WriteOrigin } from './database-embedder.js';
 import type { Dependencies } from './dependencies.js';
+import { replaceRecords } from './replace-records.js';
 import type { ScopedOptions } from './scope.js';
 import { upsertLines } from './upsert-lines.js';
 
@@ -21,6 +22,11 @@ export interface BatchOptions extends PatchOptions {
 
 /** `check` is called before each batch is embedded and committed. */
 export type LinesOptions = Omit<PatchOptions, 'onWait'>;
+
+export interface ReplaceOptions extends LinesOptions {
+  /** How many records may be deleted. Default: a tenth of those at the start, or ten; none if there are no lines. */
+  maxDeletes?: number | undefined;
+}
 
 export type DeleteOptions = ScopedOptions & CommitOptions;
 
@@ -118,36 +124,73 @@ export class RecordWriter {
     chunks: AsyncIterable<Uint8Array>,
     options: LinesOptions = {},
   ): AsyncGenerator<LineEvent, void, undefined> {
-    const { embedder, limits, calls } = this.#dependencies;
-    const origin = { caller: options.caller, waitForRoom: true, allOrNothing: false };
-    const upsert = async function* (this: RecordWriter) {
-      await embedder.load(id);
-      const destination = this.#destination(id, origin);
-      for await (const event of upsertLines(destination, chunks, limits.record_bytes, options)) {
-        if (event.type === 'progress') this.#feed.notify(id);
-        yield event;
-      }
+    return this.#dependencies.calls.runToEnd(() => this.#upsertLines(id, chunks, options));
+  }
+
+  /**
+   * Upserts NDJSON like {@link upsertLines}, then deletes the records that no call has written since the start of this
+   * one. The summary says how many.
+   *
+   * @throws {CosiftError} `deletion_refused` after the last line, when a line has a problem or more than `maxDeletes` records
+   * would be deleted.
+   */
+  replaceLines(
+    id: string,
+    chunks: AsyncIterable<Uint8Array>,
+    { maxDeletes, ...options }: ReplaceOptions = {},
+  ): AsyncGenerator<LineEvent, void, undefined> {
+    const { store, turns, calls } = this.#dependencies;
+    const { caller, signal } = options;
+    const replacement = {
+      mark: () => turns.run(id, caller, () => store.mark(id), { signal }),
+      upsert: () => this.#upsertLines(id, chunks, options),
+      remove: (deletion: StoreDeleteRequest) => this.#delete(id, deletion, { ...options, scope: { caller } }),
+      maxDeletes,
     };
-    return calls.runToEnd(() => upsert.call(this));
+    return calls.runToEnd(() => replaceRecords(replacement));
+  }
+
+  async *#upsertLines(
+    id: string,
+    chunks: AsyncIterable<Uint8Array>,
+    options: LinesOptions,
+  ): AsyncGenerator<LineEvent, void, undefined> {
+    const { embedder, limits } = this.#dependencies;
+    await embedder.load(id);
+    const origin = { caller: options.caller, waitForRoom: true, allOrNothing: false };
+    const destination = this.#destination(id, origin);
+    for await (const event of upsertLines(destination, chunks, limits.record_bytes, options)) {
+      if (event.type === 'progress') this.#feed.notify(id);
+      yield event;
+    }
   }
 
   /** Deletes nothing once `signal` is aborted before the commit. */
   async deleteRecords(
     id: string,
     request: DeleteRequest,
-    { scope, signal, check, onWait }: DeleteOptions = {},
+    options: DeleteOptions = {},
   ): Promise<{ deleted: number }> {
-    const { store, infos, barriers, turns, calls } = this.#dependencies;
+    const { infos, calls } = this.#dependencies;
     using _call = calls.begin();
     await infos.get(id);
-    const deletion = { ...request, forced_filter: scope?.forcedFilter };
+    const deletion = { ...request, forced_filter: options.scope?.forcedFilter };
+    return { deleted: await this.#delete(id, deletion, options) };
+  }
+
+  async #delete(
+    id: string,
+    deletion: StoreDeleteRequest,
+    { scope, signal, check, onWait }: DeleteOptions,
+  ): Promise<number> {
+    const { store, barriers, turns } = this.#dependencies;
     const remove = async () => {
       await check?.();
       return turns.run(id, scope?.caller, () => store.deleteRecords(id, deletion, signal), { signal });
     };
     const deleted = await barriers.of(id).run(remove, { signal, onWait });
     if (deleted > 0) this.#feed.notify(id);
-    return { deleted };
+    return deleted;
   }
 
   #destination(id: string, origin: WriteOrigin) {

@@ -1,6 +1,6 @@
 import type { CheckedRequest } from '../api/checked-copy.js';
 import type { DatabasePort, PageRequests } from '../api/database-port.js';
-import type { CallOptions, ChangesRequest, UpsertOptions } from '../api/index.js';
+import type { CallOptions, ChangesRequest, MaxDeletes, UpsertOptions } from '../api/options.js';
 import { upsertInBatches } from '../api/upsert-in-batches.js';
 import { unlessAborted } from '../async/until-aborted.js';
 import type { DatabaseService } from '../databases/index.js';
@@ -52,6 +52,13 @@ export class LocalPort implements DatabasePort {
 
   upsertLines(chunks: AsyncIterable<Uint8Array>, options: CallOptions): AsyncIterable<LineEvent> {
     return this.#databases.writer.upsertLines(this.#id, chunks, options);
+  }
+
+  replaceLines(
+    chunks: AsyncIterable<Uint8Array>,
+    options: CallOptions & MaxDeletes,
+  ): AsyncIterable<LineEvent> {
+    return this.#databases.writer.replaceLines(this.#id, chunks, options);
   }
 
   exportLines(

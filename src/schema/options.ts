@@ -56,6 +56,7 @@ export const OPTIONS = {
   call: { signal },
   get: { vectors: flag, signal },
   upsert: { signal, onProgress: callback },
+  replace: { maxDeletes: integer(0, Number.MAX_SAFE_INTEGER), signal, onProgress: callback },
   export: { filter: partOfRequest, vectors: flag, signal },
   search: { ...search, signal },
   batchSearch: { ...search, search: partOfRequest },

@@ -1,5 +1,5 @@
 import { count, object, ref, text } from './json-schema.js';
-import { errorCode, problemCode } from './problem.js';
+import { errorCode, facts, problemCode } from './problem.js';
 import { startedAt } from './records.js';
 import type { LineProblem, LineProgress, LineSummary } from './types/responses.js';
 
@@ -30,6 +30,7 @@ export const lineSummary = object('The last line if all lines were read.', {
   unchanged: count('Number of records that had this content already.'),
   failed: count('Number of lines with at least one problem.'),
   started_at: startedAt,
+  'deleted?': count('A replacement of all records: number of deleted records.'),
 });
 
 export const lineFailure = object(
@@ -39,6 +40,8 @@ export const lineFailure = object(
     code: errorCode,
     detail,
     request_id: text('The `x-request-id` of the response.'),
+    'max?': facts.max,
+    'missing?': facts.missing,
   },
 );
 

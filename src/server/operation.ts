@@ -36,7 +36,7 @@ export interface Operation<Schema extends string = string> {
   isBatch?: true;
   /** The member of the body that may be a list of up to `max` items, which each count as a request. */
   counted?: { member: 'searches' | 'input'; max: number };
-  /** The body may also be NDJSON with an instance of this schema per line. */
+  /** The body is NDJSON with an instance of this schema per line, or JSON of `body`. */
   lines?: Schema;
   /** The body may also have the media type `application/merge-patch+json`. */
   mergePatch?: true;
@@ -64,10 +64,8 @@ export function errorsOf(operation: Operation): ErrorCode[] {
     if (operation.actions) codes.add('forbidden');
   }
   if (operation.path.includes('/{id}')) codes.add('database_not_found');
-  if (operation.body) {
-    codes.add('invalid_json').add('too_large');
-    codes.add('unsupported_media_type').add('request_timeout');
-  }
+  if (operation.body) codes.add('invalid_json').add('too_large');
+  if (operation.body || operation.lines) codes.add('unsupported_media_type').add('request_timeout');
   if (operation.kind) codes.add('busy').add('timed_out');
   return [...codes.add('internal')];
 }

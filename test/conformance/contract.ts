@@ -25,6 +25,7 @@ import { describePatchesSideBySide } from './patches-side-by-side.js';
 import { describeReembedding } from './reembedding.js';
 import { describeRefusedRecords } from './refused-records.js';
 import { describeRefusedRequests } from './refused-requests.js';
+import { describeReplacements } from './replacements.js';
 import { describeScopes } from './scopes.js';
 import { describeScores } from './scores.js';
 import { describeSorts } from './sorts.js';
@@ -59,6 +60,7 @@ export function describeContract(store: string, open: OpenDatabases): void {
     describeLines(open);
     describeExports(open);
     describeDeletes(open);
+    describeReplacements(open);
     describeChanges(open);
     describeTexts(open);
     describeScores(open);
@@ -78,6 +80,7 @@ export function describeWrites(store: string, open: OpenDatabases): void {
   describe(`the writes of the contract on ${store}`, () => {
     describePatchesSideBySide(open);
     describeChanges(open);
+    describeReplacements(open);
     describeReembedding(open);
     describeDurability(open);
     describeDatabases(open);

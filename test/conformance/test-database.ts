@@ -103,13 +103,15 @@ export class TestDatabase {
     chunks: AsyncIterable<Uint8Array> | string,
     options: { signal?: AbortSignal; check?: () => void } = {},
   ): Promise<LineEvent[]> {
-    const source = typeof chunks === 'string' ? chunksOf([chunks]) : chunks;
-    const events = [];
-    for await (const event of this.databases.writer.upsertLines(this.id, source, options)) {
-      checkSchema('LineEvent', event);
-      events.push(event);
-    }
-    return events;
+    return eventsOf(this.databases.writer.upsertLines(this.id, sourceOf(chunks), options));
+  }
+
+  /** Replaces all records by a stream of NDJSON; returns all its events. */
+  async replaceLines(
+    chunks: AsyncIterable<Uint8Array> | string,
+    options: { maxDeletes?: number; signal?: AbortSignal; check?: () => void } = {},
+  ): Promise<LineEvent[]> {
+    return eventsOf(this.databases.writer.replaceLines(this.id, sourceOf(chunks), options));
   }
 
   /** All lines of an export. */
@@ -261,6 +263,19 @@ export class TestDatabase {
     for (const time of Object.values(timings)) expect(time).toBeGreaterThanOrEqual(0);
     return page;
   }
+}
+
+function sourceOf(chunks: AsyncIterable<Uint8Array> | string): AsyncIterable<Uint8Array> {
+  return typeof chunks === 'string' ? chunksOf([chunks]) : chunks;
+}
+
+async function eventsOf(given: AsyncIterable<LineEvent>): Promise<LineEvent[]> {
+  const events = [];
+  for await (const event of given) {
+    checkSchema('LineEvent', event);
+    events.push(event);
+  }
+  return events;
 }
 
 /** Yields each text as a chunk of bytes. */

@@ -62,6 +62,7 @@ test('every option that a call checks is in the chapter of the call or of its op
     call: 'CallOptions',
     embed: 'Databases.embed',
     model: 'Database.reembed',
+    replace: 'Database.replaceAll',
     changes: 'ChangesRequest',
     client: 'ClientOptions',
     named: 'Client.revokeKey',

@@ -282,6 +282,8 @@ export interface LineSummary {
    * an exception.
    */
   started_at: string;
+  /** A replacement of all records: number of deleted records. */
+  deleted?: number;
 }
 
 /** The last line if the stream ended early. Records that progress lines counted stay stored. */
@@ -294,6 +296,10 @@ export interface LineFailure {
   detail: string;
   /** The `x-request-id` of the response. */
   request_id: string;
+  /** `too_large`: the maximum number of bytes, or of values; `deletion_refused`: of records to delete. */
+  max?: number;
+  /** `deletion_refused`: the number of records that would have been deleted. */
+  missing?: number;
 }
 
 /** One change of a record. */
@@ -540,6 +546,8 @@ export interface ProblemBody {
   after?: number;
   /** `busy`: the number of calls that run and wait at most. */
   limit?: number;
-  /** `too_large`: the maximum number of bytes, or of values. */
+  /** `too_large`: the maximum number of bytes, or of values; `deletion_refused`: of records to delete. */
   max?: number;
+  /** `deletion_refused`: the number of records that would have been deleted. */
+  missing?: number;
 }

@@ -23,11 +23,11 @@ export type Values<Query extends Parameters> = {
 
 const WHOLE = /^(0|[1-9][0-9]{0,15})$/;
 
-export function wholeNumber(
+export function wholeNumber<Absent extends number | undefined>(
   description: string,
   [min, max]: readonly [number, (limits: Limits) => number],
-  absent: number,
-): Parameter<number> {
+  absent: Absent,
+): Parameter<number | Absent> {
   return {
     description,
     schema: { type: 'string', pattern: WHOLE.source },

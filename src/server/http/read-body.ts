@@ -51,8 +51,9 @@ export function readBodies(
     RecordPatch: limits.record_bytes,
   };
   const readJson = async (request: FastifyRequest, payload: Readable) => {
-    checkCoding(request);
     const { operation } = request;
+    if (operation?.body === undefined && operation?.lines !== undefined) throw unsupportedType(request);
+    checkCoding(request);
     const engineMaxBytes = engineBytes[operation?.body ?? ''];
     const maxBytes = engineMaxBytes ?? (operation?.isBatch ? searchesBytes(limits) : limits.body_bytes);
     const declared = Number(request.headers['content-length'] ?? 0);
@@ -114,7 +115,11 @@ function takesNoBody(): CosiftError {
 
 function unsupportedType({ headers, operation }: FastifyRequest): CosiftError {
   const { lines, mergePatch } = operation ?? {};
-  const types = ['application/json', ...(lines ? [NDJSON] : []), ...(mergePatch ? [MERGE_PATCH] : [])];
+  const types = [
+    ...(operation?.body ? ['application/json'] : []),
+    ...(lines ? [NDJSON] : []),
+    ...(mergePatch ? [MERGE_PATCH] : []),
+  ];
   const given = headers['content-type'];
   return new CosiftError(
     'unsupported_media_type',

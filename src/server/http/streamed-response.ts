@@ -7,6 +7,8 @@ import { logFailure } from './log-failure.js';
 import { onClose } from './on-close.js';
 import { asCosiftError, problemBody } from './problem-response.js';
 
+type Failure = Pick<ProblemBody, 'code' | 'detail' | 'request_id' | 'max' | 'missing'>;
+
 export const NDJSON = 'application/x-ndjson; charset=utf-8';
 
 /** What a streamed response contains. */
@@ -25,7 +27,7 @@ export interface Streamed {
    * Returns the last line of a response whose chunks fail after the first one. Without it, the connection is closed before
    * the end of the response, so that the client learns of the failure.
    */
-  lastLine?(failure: Pick<ProblemBody, 'code' | 'detail' | 'request_id'>): object;
+  lastLine?(failure: Failure): object;
 }
 
 /**
@@ -72,8 +74,8 @@ export async function sendStream(
       const failure = asCosiftError(reasonOf(error));
       logFailure(request.log, failure, 'stream ended early');
       if (lastLine === undefined) throw failure;
-      const { code, detail } = problemBody(failure, request.id);
-      yield bytesOf(lastLine({ code, detail, request_id: request.id }));
+      const { code, detail, max, missing } = problemBody(failure, request.id);
+      yield bytesOf(lastLine({ code, detail, request_id: request.id, max, missing }));
     }
   }
 

@@ -124,7 +124,7 @@ function describe(operationId: string, operation: Operation): OpenApiOperation {
     ...(operation.description !== undefined && { description: operation.description }),
     tags: [operation.tag],
     ...(parameters.length > 0 && { parameters }),
-    ...(operation.body !== undefined && { requestBody: bodyOf(operation) }),
+    ...((operation.body ?? operation.lines) && { requestBody: bodyOf(operation) }),
     responses: responsesOf(operation),
     security: operation.open ? [] : [{ key: [] }, { bearer: [] }],
   };
@@ -135,7 +135,7 @@ function bodyOf({ body, bodyOptional, lines, mergePatch }: Operation): object {
     required: bodyOptional !== true,
     content: {
       ...(mergePatch && { 'application/merge-patch+json': { schema: ref(body as string) } }),
-      'application/json': { schema: ref(body as string) },
+      ...(body !== undefined && { 'application/json': { schema: ref(body) } }),
       ...(lines !== undefined && {
         'application/x-ndjson': { schema: { type: 'string', description: `One \`${lines}\` per line.` } },
       }),

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { DatabaseService } from '../../databases/index.js';
 import { CosiftError } from '../../errors.js';
 import {
   checkDeleteRequest,
@@ -12,17 +13,26 @@ import {
 import { callerOf, checkKeyAgain, databaseOf, refuseFiltered, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout, withTimeout } from '../admission/deadlines.js';
 import { bodyChunks } from '../http/body-chunks.js';
-import { flag, type Values } from '../http/query-parameters.js';
+import { flag, type Values, wholeNumber } from '../http/query-parameters.js';
 import { sendJson } from '../http/send-json.js';
 import { NDJSON, sendStream } from '../http/streamed-response.js';
 import type { KeyStore } from '../keys/key-store.js';
 import { MODEL_ERRORS, WRITE_ERRORS } from '../operation.js';
-import type { Resource } from './resource.js';
+import type { Dependencies, Resource } from './resource.js';
 
 const RECORD_QUERY = {
   vectors: flag(
     'Whether the record has its stored vectors: `true` or `false`, the default.',
     'true or false',
+  ),
+};
+
+const REPLACE_QUERY = {
+  max_deletes: wholeNumber(
+    'How many records may be deleted, at least 0. Default: a tenth of the records at the start, or 10 if that is ' +
+      'more; none for a source without records.',
+    [0, () => Number.MAX_SAFE_INTEGER],
+    undefined,
   ),
 };
 
@@ -58,33 +68,52 @@ export const RECORDS: Resource = {
       ...WRITE_ERRORS,
     ],
     kind: 'writes',
-    handler:
-      ({ databases, keys, timeouts, inFlight }) =>
-      async (request, reply) => {
-        refuseFiltered(request, 'upsert records');
-        if (request.body === undefined) throw new CosiftError('invalid_request', 'the body is missing');
-        const id = databaseOf(request);
-        const { body } = request;
-        if (!(body instanceof Uint8Array)) {
-          // Nothing is read while the client does not read the response, and the lines end when none is completed for
-          // `bodyMs`, so the stream always ends.
-          return sendStream(request, reply, inFlight.closing, {
-            type: NDJSON,
-            open: (signal) => {
-              const chunks = bodyChunks(body as Readable, timeouts.bodyMs, signal);
-              const { caller, check } = optionsOf(request, keys, signal);
-              return databases.writer.upsertLines(id, chunks, { signal, caller, check });
-            },
-            lastLine: (failure) => ({ type: 'error', ...failure }) satisfies LineFailure,
-          });
-        }
-        return sendJson(
-          reply,
-          await withAbortAndTimeout(request, reply, timeouts.writeMs, ({ signal }) =>
-            databases.writer.upsertBatch(id, body, optionsOf(request, keys, signal)),
-          ),
-        );
+    handler: (dependencies) => async (request, reply) => {
+      refuseFiltered(request, 'upsert records');
+      const { databases, keys, timeouts } = dependencies;
+      const { body } = request;
+      if (!(body instanceof Uint8Array)) {
+        return sendLines(dependencies, request, reply, (...lines) => databases.writer.upsertLines(...lines));
+      }
+      const id = databaseOf(request);
+      return sendJson(
+        reply,
+        await withAbortAndTimeout(request, reply, timeouts.writeMs, ({ signal }) =>
+          databases.writer.upsertBatch(id, body, optionsOf(request, keys, signal)),
+        ),
+      );
+    },
+  },
+  replaceRecords: {
+    method: 'PUT',
+    path: '/v1/databases/{id}/records',
+    tag: 'Records',
+    summary: 'Replace all records',
+    description:
+      'Upserts a stream of NDJSON, then deletes the records that it lacks. A record that another caller writes meanwhile ' +
+      'stays. Nothing is deleted unless the body arrives as a whole, every line is stored, and no more than ' +
+      '`max_deletes` records are missing: otherwise the last line is an `error`. The lines of the response are those of ' +
+      'a streamed upsert, and its summary has `deleted`.',
+    actions: ['records.write'],
+    lines: 'NewRecord',
+    query: REPLACE_QUERY,
+    success: [
+      {
+        status: 200,
+        description: 'What became of the lines',
+        schema: 'LineEvent',
+        type: 'application/x-ndjson',
       },
+    ],
+    errors: ['deletion_refused', ...MODEL_ERRORS, ...WRITE_ERRORS],
+    kind: 'writes',
+    handler: (dependencies) => async (request, reply) => {
+      refuseFiltered(request, 'replace records');
+      const { max_deletes: maxDeletes } = request.query as Values<typeof REPLACE_QUERY>;
+      return sendLines(dependencies, request, reply, (id, chunks, options) =>
+        dependencies.databases.writer.replaceLines(id, chunks, { ...options, maxDeletes }),
+      );
+    },
   },
   readRecord: {
     method: 'GET',
@@ -184,6 +213,29 @@ export const RECORDS: Resource = {
       },
   },
 };
+
+/** Sends the events of lines, which `write` writes while they arrive. */
+async function sendLines(
+  { keys, timeouts, inFlight }: Dependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  write: DatabaseService['writer']['upsertLines'],
+): Promise<FastifyReply> {
+  const { body } = request;
+  if (body === undefined) throw new CosiftError('invalid_request', 'the body is missing');
+  const id = databaseOf(request);
+  // Nothing is read while the client does not read the response, and the lines end when none is completed for `bodyMs`, so
+  // the stream always ends.
+  return sendStream(request, reply, inFlight.closing, {
+    type: NDJSON,
+    open: (signal) => {
+      const chunks = bodyChunks(body as Readable, timeouts.bodyMs, signal);
+      const { caller, check } = optionsOf(request, keys, signal);
+      return write(id, chunks, { signal, caller, check });
+    },
+    lastLine: (failure) => ({ type: 'error', ...failure }) satisfies LineFailure,
+  });
+}
 
 function optionsOf(request: FastifyRequest, keys: KeyStore, signal: AbortSignal) {
   return {
