@@ -3,7 +3,14 @@ import { COLUMN_TYPES } from '../../readers/column-types.js';
 import { FORMATS } from '../../readers/option-text.js';
 import { addText, parseColumns, parseCount } from '../option-values.js';
 import { checkDatabase, targetCommand } from '../target.js';
-import { parseEncoding, parseQuote, parseRenames, parseSeparator, parseTypes } from './options.js';
+import {
+  parseEncoding,
+  parseMaxDeletes,
+  parseQuote,
+  parseRenames,
+  parseSeparator,
+  parseTypes,
+} from './options.js';
 import type { ImportOptions } from './store-records.js';
 
 export function importCommand(): Command {
@@ -79,12 +86,22 @@ export function importCommand(): Command {
       '--bad-rows <file>',
       'write the rows that cannot be stored to a file, and the reasons to <file>.reasons',
     )
+    .option(
+      '--delete-missing',
+      'then delete the records of the database that the file lacks; nothing if a row cannot be stored, or too much is missing',
+    )
+    .option(
+      '--max-deletes <n>',
+      'with --delete-missing: how many records may be deleted (default: a tenth, or 10 if that is more)',
+      parseMaxDeletes,
+    )
     .option('--dry-run', 'check all rows, print types, identity and the first records, and write nothing')
     .examples(
       'cosift import facts.csv --database facts --embed name,description',
       'cosift import products.csv.gz --database products --id-column sku --types zip=text --dry-run',
       'cosift import orders.parquet --database orders --bad-rows bad.ndjson',
       'zcat facts.ndjson.gz | cosift import - --database facts',
+      'cosift import products.csv --database products --id-column sku --delete-missing',
     )
     .action(async (file: string, options: ImportOptions) => {
       const { importFile } = await import('./import-file.js');

@@ -1,3 +1,4 @@
+import { isCode } from '../../errors.js';
 import type { Input } from '../../readers/input.js';
 import { openInput } from '../../readers/open-input.js';
 import { columnNames } from '../../readers/option-text.js';
@@ -47,6 +48,12 @@ export async function importFile(name: string, given: ImportOptions): Promise<vo
     if (badRows.count + unseen.length > 0) process.exitCode = 1;
   } catch (error) {
     bar.clear();
+    if (isCode(error, 'deletion_refused')) {
+      print(`${count(progress.stored)} records are stored; ${printable(error.detail)}`);
+      process.exitCode = 1;
+      isComplete = true;
+      return;
+    }
     if (!stop.aborted && progress.stored === 0) throw error;
     const reason = stop.aborted ? '' : `${printable(describe(error))}; `;
     // A server stores what it has received, and cannot tell after the connection is closed.
@@ -96,7 +103,8 @@ function withNames(input: Input, options: ImportOptions): ImportOptions {
 }
 
 function checkOptions(input: Input, options: ImportOptions): void {
-  const { embed, idColumn, types, dimensions, vectorColumn } = options;
+  const { embed, idColumn, types, dimensions, vectorColumn, deleteMissing, maxDeletes } = options;
+  if (maxDeletes !== undefined && !deleteMissing) throw new Error('--max-deletes needs --delete-missing');
   input.checkChosen([
     ...(embed ?? []),
     ...(idColumn === undefined ? [] : [idColumn]),
@@ -118,12 +126,13 @@ function checkOptions(input: Input, options: ImportOptions): void {
 }
 
 function summaryOf(result: StoreResult, input: Input, badRows: BadRows, ms: number): string[] {
-  const { created, changed, unchanged, earlier, searched } = result;
+  const { created, changed, unchanged, earlier, deleted, searched } = result;
   const stored = created + changed + unchanged + earlier;
   const before = earlier === 0 ? '' : `${count(earlier)} before the connection was lost, `;
   const lines = [
     `${plural(stored, 'record')} in ${duration(ms)} (${count(Math.round((stored * 1000) / Math.max(1, ms)))}/s): ${before}` +
       `${count(created)} created, ${count(changed)} changed, ${count(unchanged)} unchanged, ` +
+      (deleted === undefined ? '' : `${count(deleted)} deleted, `) +
       plural(badRows.count, `bad ${input.format.unit}`),
   ];
   return [...lines, ...describeInput(input), ...(searched?.report() ?? [])];

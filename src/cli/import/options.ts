@@ -28,6 +28,12 @@ export function parseRenames(
   }
 }
 
+/** Parses an integer from 0. */
+export function parseMaxDeletes(text: string): number {
+  if (!/^(0|[1-9]\d{0,14})$/.test(text)) throw new InvalidArgumentError('not a whole number');
+  return Number(text);
+}
+
 /** Parses one character, or `tab`. */
 export function parseSeparator(text: string): string {
   const character = text === 'tab' ? '\t' : text;

@@ -9,6 +9,8 @@ const MIN_REMOVED = 16_384;
 const CHUNK_BYTES = 1 << 16;
 
 export interface UpsertCalls extends AttemptCalls {
+  /** Whether all rows are sent by one call. It is only repeated while none is acknowledged. */
+  isWhole?: boolean;
   onBad(row: Row, reason: string): void;
   onProgress(rows: number, stored: number): void;
 }
@@ -52,6 +54,7 @@ export async function upsertResumably(
         }
         throw new Error('the import ended without a summary');
       } catch (error) {
+        if (calls.isWhole && queue.acknowledged > 0) throw error;
         await attempts.waitAfter(error);
         queue.restart();
       }

@@ -1,5 +1,5 @@
 import type { Database, Databases } from '../../api/index.js';
-import { isCode } from '../../errors.js';
+import { CosiftError, isCode } from '../../errors.js';
 import { addedFormats, differences, settingsWith } from '../../readers/column-formats.js';
 import { OtherKind } from '../../readers/identity/other-kind.js';
 import type { Input, InputOptions } from '../../readers/input.js';
@@ -21,9 +21,12 @@ export interface ImportOptions extends TargetOptions, InputOptions {
   lexical?: boolean;
   badRows?: string;
   dryRun?: boolean;
+  deleteMissing?: boolean;
+  maxDeletes?: number;
 }
 
-export interface StoreResult extends Pick<UpsertResult, 'created' | 'changed' | 'unchanged' | 'earlier'> {
+export interface StoreResult
+  extends Pick<UpsertResult, 'created' | 'changed' | 'unchanged' | 'earlier' | 'deleted'> {
   /** What no search by meaning finds; absent where records bring their vectors, or where it is not known. */
   searched?: SearchedText | undefined;
 }
@@ -48,7 +51,9 @@ export async function storeRecords(
   const calls: UpsertCalls = {
     signal: stop,
     remote: options.url !== undefined,
-    onBad: (row, reason) => badRows.add(row, reason),
+    onBad(row, reason) {
+      if (row !== BAD_ROW) badRows.add(row, reason);
+    },
     onProgress(rows, stored) {
       progress.stored = stored;
       bar.update('imported', rows, input.total);
@@ -56,19 +61,60 @@ export async function storeRecords(
     onRetry: (error, waitMs) => print(`${printable(describe(error))}; trying again in ${duration(waitMs)}`),
   };
   const rows = await startOf(input.records((row, reason) => badRows.add(row, reason)));
-  if (rows === undefined) return NOTHING;
+  if (rows === undefined && !options.deleteMissing) return NOTHING;
   const { database, isNew } = await new Attempts(calls).run(() =>
     ensureDatabase(databases, options.database, settingsOf(options), input, print),
   );
-  const checked = isNew ? rows : withCheckedKind(rows, input, database, calls);
+  const given = rows ?? none();
+  const checked = isNew ? given : withCheckedKind(given, input, database, calls);
   const searched = await new Attempts(calls).run(() => searchedTextOf(database));
-  const result = await upsertResumably(database, searched?.watch(checked) ?? checked, calls);
+  const watched = searched?.watch(checked) ?? checked;
+  const result = options.deleteMissing
+    ? await replace(database, watched, options, { ...calls, badRows })
+    : await upsertResumably(database, watched, calls);
   stop.throwIfAborted();
-  const { created, changed, unchanged, earlier } = result;
+  const { created, changed, unchanged, earlier, deleted } = result;
   if (isNew && created + changed + unchanged + earlier === 0) await dropEmpty(database);
   else await reportTakenIds(input, database, badRows);
-  return { created, changed, unchanged, earlier, searched };
+  return { created, changed, unchanged, earlier, deleted, searched };
 }
+
+/** Stands for the rows that were not sent: a line that is refused, so that nothing is deleted. */
+const BAD_ROW: Row = {
+  line: 0,
+  json: Buffer.from('null\n'),
+  maxBytes: 5,
+  names: [],
+  values: [],
+  isOfColumns: false,
+  raw: () => '',
+};
+
+async function replace(
+  database: Database,
+  rows: AsyncIterable<Row[]>,
+  { maxDeletes }: ImportOptions,
+  { badRows, ...calls }: UpsertCalls & { badRows: BadRows },
+): Promise<UpsertResult> {
+  async function* withBadRow() {
+    yield* rows;
+    if (badRows.count > 0) yield [BAD_ROW];
+  }
+  const upsertLines: Database['upsertLines'] = (chunks, options) =>
+    database.replaceLines(chunks, { ...options, maxDeletes });
+  try {
+    return await upsertResumably({ upsertLines }, withBadRow(), { ...calls, isWhole: true });
+  } catch (error) {
+    if (!isCode(error, 'deletion_refused')) throw error;
+    const detail =
+      badRows.count > 0
+        ? `nothing was deleted, because rows are bad; the others lack ${error.fields.missing} records of the database`
+        : error.detail.replace('maxDeletes', '--max-deletes');
+    throw new CosiftError(error.code, detail, { fields: error.fields, cause: error.cause });
+  }
+}
+
+async function* none(): AsyncGenerator<Row[]> {}
 
 const NOTHING: StoreResult = { created: 0, changed: 0, unchanged: 0, earlier: 0 };
 
