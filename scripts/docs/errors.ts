@@ -25,6 +25,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   key_not_found: 'Check the id. A key that the caller could not have issued is reported in the same way.',
   reembedding_not_found:
     'Begin one first. The state of a completed re-embedding is kept until the next start, that of a cancelled one is not.',
+  alias_not_found: 'Check the name.',
   webhook_not_found: 'Check the id. A webhook ends with its database and with its key.',
   method_not_allowed: 'Use one of the methods in the header `Allow`.',
   request_timeout: 'Send the request without long pauses.',
@@ -35,6 +36,8 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   reembedding_running: 'Wait until the re-embedding is done, or cancel it.',
   deletion_refused:
     'What the source has is written. Correct its lines, or allow as many deletions as `missing` says with `max_deletes`; library, client and command line call it `maxDeletes` and `--max-deletes`.',
+  alias_conflict:
+    'Use another name: no alias has the id of a database. Before a database is dropped, delete its aliases or let them name another one.',
   data_locked:
     'Stop the other process, or use its HTTP interface. If it is this process, open the directory once and share it.',
   feed_restarted: 'Discard your copy of the records and start after position 0.',

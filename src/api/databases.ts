@@ -40,6 +40,34 @@ export interface Databases extends AsyncDisposable {
   /** Describes all databases, ordered by id. */
   databases(options?: CallOptions): Promise<DatabaseDescription[]>;
 
+  /** Returns the aliases and the databases that they name, ordered by name. */
+  aliases(options?: CallOptions): Promise<{ name: string; database: string }[]>;
+
+  /**
+   * Lets an alias name a database from now on. {@link database} takes the name of an alias wherever it takes an id, and each
+   * call goes to the database that the alias names at its start. So a program can fill a new database while others search the
+   * one before, and then switch all of them at once.
+   *
+   * @throws {CosiftError} `alias_conflict` for a name that is the id of a database; `database_not_found`. A database with the
+   * name of an alias cannot be created, and a database that an alias names cannot be dropped: both fail with
+   * `alias_conflict`.
+   *
+   * @example
+   * ```ts
+   * await cosift.setAlias('places', 'facts');
+   * const { records } = await cosift.database('places').describe();
+   * await cosift.deleteAlias('places');
+   * ```
+   */
+  setAlias(name: string, database: string, options?: CallOptions): Promise<void>;
+
+  /**
+   * Deletes an alias. Its database stays.
+   *
+   * @throws {CosiftError} `alias_not_found`
+   */
+  deleteAlias(name: string, options?: CallOptions): Promise<void>;
+
   /**
    * Returns the unit vectors of up to 64 texts, in their order: those that searches for the texts, or records with them,
    * get. A search by such a vector has the same scores as one by its text. `model` is the built-in one by default. `kind`

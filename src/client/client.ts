@@ -72,6 +72,21 @@ export class Client implements Databases {
       .databases;
   }
 
+  async aliases(options?: CallOptions): Promise<{ name: string; database: string }[]> {
+    type List = { aliases: { name: string; database: string }[] };
+    return (await this.#transport.json<List>('GET', '/aliases', SHAPES.aliases, undefined, options)).aliases;
+  }
+
+  async setAlias(name: string, database: string, options?: CallOptions): Promise<void> {
+    checkOptions('alias', { name, database });
+    await this.#transport.json('PUT', `/aliases/${name}`, SHAPES.alias, { database }, options);
+  }
+
+  async deleteAlias(name: string, options?: CallOptions): Promise<void> {
+    checkOptions('aliasName', { name });
+    await this.#transport.delete(`/aliases/${name}`, options);
+  }
+
   async embed(
     texts: readonly string[],
     options?: Parameters<Databases['embed']>[1],

@@ -25,6 +25,7 @@ function isList(shape: Shape): shape is readonly [Shape] {
 
 const key = { key_id: 'string', name: 'string', actions: ['string'] } as const;
 const database = { id: 'string', records: 'number' } as const;
+const alias = { name: 'string', database: 'string' } as const;
 const record = { id: 'number', uuid: 'string', data: {} } as const;
 const pagination = { has_more: 'boolean' } as const;
 const search = { results: [{ ...record, relevance_score: 'number' }], pagination } as const;
@@ -34,6 +35,8 @@ const webhook = { webhook_id: 'string', position: 'number' } as const;
 export const SHAPES = {
   database,
   databases: { databases: [database] },
+  alias,
+  aliases: { aliases: [alias] },
   batch: {
     results: [{ id: 'number' }],
     created: 'number',

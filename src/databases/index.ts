@@ -5,7 +5,7 @@ export {
   readModelDirectory,
 } from '../embedding/index.js';
 export { DataLock, LOCK_FILE } from '../store/local/data-lock.js';
-export { FORMATS_FILE, LocalStore } from '../store/local/index.js';
+export { ALIASES_FILE, FORMATS_FILE, LocalStore } from '../store/local/index.js';
 export type { RecordForm } from '../store/record-store.js';
 export type { ChangesRequest } from './change-feed.js';
 export { checkLines, SHORT_RECORD_BYTES } from './check-lines.js';

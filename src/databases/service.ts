@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { CallTracker } from '../async/call-tracker.js';
 import type { Limits } from '../schema/index.js';
 import type { RecordStore } from '../store/record-store.js';
+import { Aliases } from './aliases.js';
 import { Backups } from './backups.js';
 import { CallerTurns } from './caller-turns.js';
 import { DatabaseCatalog } from './catalog.js';
@@ -41,6 +42,7 @@ export interface Readiness {
  */
 export class DatabaseService {
   readonly catalog: DatabaseCatalog;
+  readonly aliases: Aliases;
   readonly reader: RecordReader;
   readonly writer: RecordWriter;
   readonly texts: TextEmbedder;
@@ -80,6 +82,7 @@ export class DatabaseService {
     this.exports = new Exports(dependencies);
     this.reembeddings = new Reembeddings(dependencies);
     this.catalog = new DatabaseCatalog(dependencies, this.reembeddings, this.feed);
+    this.aliases = new Aliases(dependencies);
     this.monitor = new Monitor(dependencies, this.reembeddings);
     this.backups = new Backups(dependencies);
     this.doctor = new Doctor(dependencies);

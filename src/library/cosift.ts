@@ -125,6 +125,23 @@ export class Cosift implements Databases {
     return unlessAborted(this.#databases.catalog.list(), signal);
   }
 
+  async aliases(options?: CallOptions): Promise<{ name: string; database: string }[]> {
+    const { signal } = callOptions(options);
+    return unlessAborted(this.#databases.aliases.list(), signal);
+  }
+
+  async setAlias(name: string, database: string, options?: CallOptions): Promise<void> {
+    checkOptions('alias', { name, database });
+    const { signal } = callOptions(options);
+    await unlessAborted(this.#databases.aliases.set({ name, database }), signal);
+  }
+
+  async deleteAlias(name: string, options?: CallOptions): Promise<void> {
+    checkOptions('aliasName', { name });
+    const { signal } = callOptions(options);
+    await unlessAborted(this.#databases.aliases.delete(name), signal);
+  }
+
   async embed(
     texts: readonly string[],
     options?: Parameters<Databases['embed']>[1],

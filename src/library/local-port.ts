@@ -4,7 +4,7 @@ import type { CallOptions, ChangesRequest, MaxDeletes, UpsertOptions } from '../
 import { upsertInBatches } from '../api/upsert-in-batches.js';
 import { unlessAborted } from '../async/until-aborted.js';
 import type { DatabaseService } from '../databases/index.js';
-import { besideErrors, CosiftError, refusalOf } from '../errors.js';
+import { besideErrors, CosiftError, isCode, refusalOf } from '../errors.js';
 import {
   type BatchResult,
   type Changes,
@@ -23,42 +23,54 @@ import {
 } from '../schema/index.js';
 import { withinLimit } from './within-limit.js';
 
-/** The calls on one database of this process. */
+/** The calls on one database of this process, which is named by its id or by an alias. */
 export class LocalPort implements DatabasePort {
   readonly #databases: DatabaseService;
-  readonly #id: string;
+  readonly #name: string;
 
-  constructor(databases: DatabaseService, id: string) {
+  constructor(databases: DatabaseService, name: string) {
     this.#databases = databases;
-    this.#id = id;
+    this.#name = name;
   }
 
   describe({ signal }: CallOptions): Promise<DatabaseDescription> {
-    return unlessAborted(this.#databases.catalog.describe(this.#id), signal);
+    return unlessAborted(
+      this.#run((id) => this.#databases.catalog.describe(id)),
+      signal,
+    );
   }
 
   drop({ signal }: CallOptions): Promise<void> {
-    return unlessAborted(this.#databases.catalog.drop(this.#id), signal);
+    return unlessAborted(
+      this.#run((id) => this.#databases.catalog.drop(id)),
+      signal,
+    );
   }
 
   /** A close waits until all records of an array are written; any other source is read no further. */
   upsert(records: Iterable<NewRecord>, options: UpsertOptions | undefined): Promise<BatchResult> {
-    return this.#databases.writer.runUpsert(records, (records, upsertBatch) =>
+    // The records are read before the name of an alias is resolved, because the caller may change them.
+    const id = Promise.resolve(this.#databases.aliases.resolve(this.#name));
+    id.catch(() => undefined);
+    const written = this.#databases.writer.runUpsert(records, (records, upsertBatch) =>
       upsertInBatches(records, options, { vectorsApart: true }, async ({ texts, vectors }, signal) =>
-        parseJson(await upsertBatch(this.#id, bodyOf(texts), { signal, ...(vectors && { vectors }) })),
+        parseJson(await upsertBatch(await id, bodyOf(texts), { signal, ...(vectors && { vectors }) })),
       ),
     );
+    return written.catch((error) => {
+      throw this.#named(error);
+    });
   }
 
   upsertLines(chunks: AsyncIterable<Uint8Array>, options: CallOptions): AsyncIterable<LineEvent> {
-    return this.#databases.writer.upsertLines(this.#id, chunks, options);
+    return this.#items((id) => this.#databases.writer.upsertLines(id, chunks, options));
   }
 
   replaceLines(
     chunks: AsyncIterable<Uint8Array>,
     options: CallOptions & MaxDeletes,
   ): AsyncIterable<LineEvent> {
-    return this.#databases.writer.replaceLines(this.#id, chunks, options);
+    return this.#items((id) => this.#databases.writer.replaceLines(id, chunks, options));
   }
 
   exportLines(
@@ -67,7 +79,7 @@ export class LocalPort implements DatabasePort {
     options: CallOptions,
   ): AsyncIterable<Uint8Array> {
     const filter = checkExportFilter(withinLimit(request).filter);
-    return this.#databases.exports.lines(this.#id, { filter, vectors }, options);
+    return this.#items((id) => this.#databases.exports.lines(id, { filter, vectors }, options));
   }
 
   async page<Kind extends keyof PageRequests>(
@@ -78,11 +90,11 @@ export class LocalPort implements DatabasePort {
     const options = { form: 'both', signal } as const;
     const request = withinLimit(checked);
     const asked = {
-      search: () => this.#databases.reader.search(this.#id, checkSearchRequest(request), options),
-      query: () => this.#databases.reader.query(this.#id, checkQueryRequest(request), options),
-      map: () => this.#databases.reader.map(this.#id, checkMapRequest(request), options),
+      search: (id: string) => this.#databases.reader.search(id, checkSearchRequest(request), options),
+      query: (id: string) => this.#databases.reader.query(id, checkQueryRequest(request), options),
+      map: (id: string) => this.#databases.reader.map(id, checkMapRequest(request), options),
     };
-    return parseJson((await asked[kind]()).body);
+    return parseJson((await this.#run(asked[kind])).body);
   }
 
   async searches(
@@ -97,47 +109,77 @@ export class LocalPort implements DatabasePort {
       }
     });
     return await besideErrors(checked, async (valid: SearchRequest[]) => {
-      const { pages } = await this.#databases.reader.searches(this.#id, valid, { form: 'both', signal });
+      const options = { form: 'both', signal } as const;
+      const { pages } = await this.#run((id) => this.#databases.reader.searches(id, valid, options));
       return pages.map((page) => (page instanceof CosiftError ? page : parseJson<object>(page)));
     });
   }
 
   async record(id: number | string, vectors: boolean, { signal }: CallOptions): Promise<unknown> {
-    const record = this.#databases.reader.record(this.#id, String(id), { form: 'both', vectors }, {});
+    const request = { form: 'both', vectors } as const;
+    const record = this.#run((database) => this.#databases.reader.record(database, String(id), request, {}));
     return parseJson(await unlessAborted(record, signal));
   }
 
   async patch(id: number | string, patch: CheckedRequest<object>, options: CallOptions): Promise<unknown> {
     const body = Buffer.from(JSON.stringify(withinLimit(patch)));
-    return parseJson(await this.#databases.writer.patchRecord(this.#id, String(id), 'both', body, options));
+    const { writer } = this.#databases;
+    const patched = (database: string) => writer.patchRecord(database, String(id), 'both', body, options);
+    return parseJson(await this.#run(patched));
   }
 
   async delete(request: CheckedRequest<object>, options: CallOptions): Promise<{ deleted: number }> {
-    return await this.#databases.writer.deleteRecords(
-      this.#id,
-      checkDeleteRequest(withinLimit(request)),
-      options,
-    );
+    const deletion = checkDeleteRequest(withinLimit(request));
+    return await this.#run((id) => this.#databases.writer.deleteRecords(id, deletion, options));
   }
 
   async changes(request: ChangesRequest, options: CallOptions): Promise<Changes> {
     const { after = 0, limit = DEFAULTS.changes_limit, waitMs = 0, epoch } = request;
-    const body = await this.#databases.feed.read(this.#id, { after, limit, waitMs, epoch }, options);
+    const read = { after, limit, waitMs, epoch };
+    const body = await this.#run((id) => this.#databases.feed.read(id, read, options));
     // An abort only ends the wait for a change: the feed then returns what there is.
     options.signal?.throwIfAborted();
     return parseJson(body);
   }
 
   startReembedding(model: string): Promise<Reembedding> {
-    return this.#databases.reembeddings.start(this.#id, model);
+    return this.#run((id) => this.#databases.reembeddings.start(id, model));
   }
 
   reembedding(): Promise<Reembedding> {
-    return this.#databases.reembeddings.find(this.#id);
+    return this.#run((id) => this.#databases.reembeddings.find(id));
   }
 
   cancelReembedding({ signal }: CallOptions): Promise<void> {
-    return unlessAborted(this.#databases.reembeddings.cancel(this.#id), signal);
+    return unlessAborted(
+      this.#run((id) => this.#databases.reembeddings.cancel(id)),
+      signal,
+    );
+  }
+
+  /** Runs a call on the database that the name stands for now. It begins at once, unless the name is that of an alias. */
+  async #run<T>(call: (id: string) => Promise<T>): Promise<T> {
+    const { aliases } = this.#databases;
+    const id = aliases.resolve(this.#name);
+    try {
+      return await call(typeof id === 'string' ? id : await id);
+    } catch (error) {
+      throw this.#named(error);
+    }
+  }
+
+  async *#items<T>(call: (id: string) => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+    try {
+      yield* call(await this.#databases.aliases.resolve(this.#name));
+    } catch (error) {
+      throw this.#named(error);
+    }
+  }
+
+  /** The name may be that of an alias by now, which another process has set. */
+  #named(error: unknown): unknown {
+    if (isCode(error, 'database_not_found')) this.#databases.aliases.forget(this.#name);
+    return error;
   }
 }
 

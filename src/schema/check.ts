@@ -8,6 +8,7 @@ import { codeByPlace } from './plain.js';
 import { problemsOf } from './problems-of.js';
 import type { FilterGroup } from './types/filter.js';
 import type {
+  AliasRequest,
   DatabaseSettings,
   DeleteRequest,
   EmbeddingsRequest,
@@ -199,6 +200,11 @@ export function checkKeyRequest(value: unknown, limits: Limits = LIMITS): KeyReq
 export function checkDatabaseSettings(value: unknown): DatabaseSettings {
   checkSchema('DatabaseSettings', value);
   return value as DatabaseSettings;
+}
+
+export function checkAliasRequest(value: unknown): AliasRequest {
+  checkSchema('AliasRequest', value);
+  return value as AliasRequest;
 }
 
 export function checkReembeddingRequest(value: unknown): ReembeddingRequest {

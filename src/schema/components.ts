@@ -1,3 +1,4 @@
+import * as aliases from './aliases.js';
 import * as changes from './changes.js';
 import * as databases from './databases.js';
 import { doctorCheck } from './doctor.js';
@@ -73,6 +74,9 @@ export const COMPONENTS = {
   DatabaseSettings: databases.databaseSettings,
   DatabaseDescription: databases.databaseDescription,
   DatabaseList: databases.databaseList,
+  AliasRequest: aliases.aliasRequest,
+  Alias: aliases.alias,
+  AliasList: aliases.aliasList,
   EmbeddingsRequest: embeddingsRequest,
   Embeddings: embeddings,
   DoctorCheck: doctorCheck,

@@ -52,6 +52,8 @@ const search = { ...page, ...score, passages: flag, highlights: flag };
  */
 export const OPTIONS = {
   database: { id: databaseId },
+  alias: { name: databaseId, database: databaseId },
+  aliasName: { name: databaseId },
   record: { id: recordId },
   call: { signal },
   get: { vectors: flag, signal },
@@ -82,6 +84,8 @@ export const OPTIONS = {
 
 const REQUIRED: Partial<Record<OptionsName, readonly string[]>> = {
   database: ['id'],
+  alias: ['name', 'database'],
+  aliasName: ['name'],
   record: ['id'],
   batchSearch: ['search'],
   model: ['model'],

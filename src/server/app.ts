@@ -164,7 +164,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     reserve: (request, bytes) => inFlight.reserveBody(request, bytes),
     callerOf: payerOf,
   });
-  handleErrors(app);
+  handleErrors(app, databases);
   addRoutes(app, dependencies);
   return app;
 }
@@ -192,11 +192,14 @@ function checkHost({ headers, raw }: FastifyRequest): void {
   if (hosts > 1) throw new CosiftError('invalid_request', 'the header host is given more than once');
 }
 
-function handleErrors(app: FastifyInstance): void {
+function handleErrors(app: FastifyInstance, { aliases }: DatabaseService): void {
   app.setErrorHandler((thrown, request, reply) => {
     let error = asCosiftError(thrown);
     const { id } = (request.params ?? {}) as { id?: string };
-    if (error.code === 'database_not_found' && id !== undefined) error = databaseNotFound(id);
+    if (error.code === 'database_not_found' && id !== undefined) {
+      aliases.forget(id);
+      error = databaseNotFound(id);
+    }
     return sendProblem(request, reply, error);
   });
   app.setNotFoundHandler((request, reply) => answerWithoutRoute(request, reply, false));

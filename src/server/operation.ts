@@ -28,6 +28,8 @@ export interface Operation<Schema extends string = string> {
   showsSecret?: true;
   /** Responds with an entity tag, and with status 304 to a request that has it. */
   tagged?: true;
+  /** The id in the path is that of a new database, never an alias. */
+  createsDatabase?: true;
   /** The body is JSON of this schema. A `Batch` and a `RecordPatch` are parsed by the engine. */
   body?: Schema;
   /** An absent body is an empty object. */

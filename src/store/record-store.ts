@@ -2,6 +2,7 @@ import type { TextSource } from '../api/text-line.js';
 import type { Stoppable } from '../async/stoppable.js';
 import type { CosiftError, Problem } from '../errors.js';
 import type {
+  Alias,
   DatabaseDescription,
   DeleteRequest,
   DoctorCheck,
@@ -41,7 +42,7 @@ export interface RecordStore {
    * Creates a database; `created` is false for a database that exists with the same settings. The setting `lexical` of
    * an existing database is switched on by the same settings with `lexical`, and `formats` of further columns are added.
    *
-   * @throws {CosiftError} `database_exists` when it exists with other settings.
+   * @throws {CosiftError} `database_exists` when it exists with other settings; `alias_conflict` for the name of an alias.
    */
   createDatabase(
     id: string,
@@ -53,8 +54,25 @@ export interface RecordStore {
   databaseJson(id: string): Promise<Uint8Array>;
   /** How the vectors of a database are made. It costs less than a description. */
   databaseInfo(id: string): Promise<DatabaseInfo>;
-  /** Removes a database with all its records. */
+  /**
+   * Removes a database with all its records.
+   *
+   * @throws {CosiftError} `alias_conflict` while an alias names it.
+   */
   dropDatabase(id: string): Promise<void>;
+
+  /** The aliases, in the order of their names. */
+  aliases(): Promise<Alias[]>;
+  /** The id of the database that an alias names; undefined for a name that is no alias. */
+  databaseOfAlias(name: string): Promise<string | undefined>;
+  /**
+   * Lets an alias name a database from now on; `created` is false for an alias that existed.
+   *
+   * @throws {CosiftError} `alias_conflict` for the id of a database as the name; `database_not_found`.
+   */
+  setAlias(alias: Alias): Promise<{ created: boolean }>;
+  /** Deletes an alias; returns whether it existed. */
+  deleteAlias(name: string): Promise<boolean>;
 
   /**
    * Parses and validates `{"records": […]}` and compares the records with what is stored. `vectors` holds the vectors of

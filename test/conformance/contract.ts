@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { describeAliases } from './aliases.js';
 import { describeBatches } from './batches.js';
 import { describeBoosts } from './boosts.js';
 import { describeChanges } from './changes.js';
@@ -71,6 +72,7 @@ export function describeContract(store: string, open: OpenDatabases): void {
     describeReembedding(open);
     describeDurability(open);
     describeDatabases(open);
+    describeAliases(open);
     describeClosing(open);
   });
 }
@@ -83,6 +85,7 @@ export function describeWrites(store: string, open: OpenDatabases): void {
     describeReplacements(open);
     describeReembedding(open);
     describeDurability(open);
+    describeAliases(open);
     describeDatabases(open);
   });
 }

@@ -19,6 +19,7 @@ test('every file of a data directory is on the page, and every file of the page 
   const paths = () => readdirSync(directory, { recursive: true }) as string[];
 
   await service.call('PUT', '/v1/databases/fan', { dimensions: 2, formats: { number: '0.00' } });
+  await service.call('PUT', '/v1/aliases/other', { database: 'fan' });
   for (let first = 0; first < 10_000; first += 1_000) {
     const records = fan(1_000).map((record) => ({ ...record, id: first + record.id }));
     await service.call('POST', '/v1/databases/fan/records', { records });

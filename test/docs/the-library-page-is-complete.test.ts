@@ -57,6 +57,8 @@ test('every option that a call checks is in the chapter of the call or of its op
     store: 'open',
     openStore: 'OpenOptions',
     database: 'Databases.database',
+    alias: 'Databases.setAlias',
+    aliasName: 'Databases.deleteAlias',
     record: 'Database.get',
     batchSearch: 'Database.searchMany',
     call: 'CallOptions',

@@ -58,6 +58,23 @@ describe.skipIf(NO_SERVER !== undefined)(
       expect((await other.call('GET', '/v1/keys')).body.keys).toEqual([]);
     });
 
+    test('an alias that one switches the other follows at once, also one with the name of a former database', async () => {
+      const [one, other] = await Promise.all([begin(), begin()]);
+      for (const id of ['old', 'new']) await one.call('PUT', `/v1/databases/${id}`, { dimensions: 2 });
+      const named = async () => (await other.call('GET', '/v1/databases/current')).body.id;
+      for (const database of ['old', 'new', 'old', 'new']) {
+        expect((await one.call('PUT', '/v1/aliases/current', { database })).body.database).toBe(database);
+        expect(await named()).toBe(database);
+      }
+      // The other service knows the database, until a request finds that it is gone.
+      expect((await other.call('POST', '/v1/databases/old/search', SEARCH)).status).toBe(200);
+      expect((await one.call('DELETE', '/v1/databases/old')).status).toBe(204);
+      expect((await other.call('GET', '/v1/databases/old')).status).toBe(404);
+      expect((await one.call('PUT', '/v1/aliases/old', { database: 'new' })).status).toBe(201);
+      expect((await other.call('GET', '/v1/databases/old')).body.id).toBe('new');
+      expect((await one.call('GET', '/v1/databases/old')).body.id).toBe('new');
+    });
+
     test('changes are delivered once and in order while the service that delivers them changes', async () => {
       const [one, other] = await Promise.all([begin(), begin()]);
       const receiver = new Receiver();

@@ -39,8 +39,11 @@ async function load(key, signal) {
   const own = await sendJson('GET', 'v1/keys/self', { key, signal });
   const rights = rightsOf(own);
   if (rights.describe) {
-    const { databases } = await sendJson('GET', 'v1/databases', { key, signal });
-    return { rights, databases };
+    const [{ databases }, { aliases }] = await Promise.all(
+      ['v1/databases', 'v1/aliases'].map((path) => sendJson('GET', path, { key, signal })),
+    );
+    const namesOf = (id) => aliases.filter(({ database }) => database === id).map(({ name }) => name);
+    return { rights, databases: databases.map((one) => ({ ...one, aliases: namesOf(one.id) })) };
   }
   const ids = own.databases === '*' ? [] : own.databases;
   return { rights, databases: ids.map((id) => ({ id })) };

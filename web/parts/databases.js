@@ -54,7 +54,7 @@ function Database({ database, mayDrop, onChoose, drop }) {
     if (wasDropping.current && !isDropping) button.current.focus();
     wasDropping.current = isDropping;
   }, [isDropping]);
-  const { id, records, model, dimensions, sizes, times, reembedding } = database;
+  const { id, aliases = [], records, model, dimensions, sizes, times, reembedding } = database;
   return html`<li>
     <div class="row">
       <button class="link" type="button" onClick=${onChoose}>${id}</button>
@@ -63,6 +63,7 @@ function Database({ database, mayDrop, onChoose, drop }) {
     ${
       records !== undefined &&
       html`<p class="muted facts-line">
+      ${aliases.length > 0 && html`<span>also called ${aliases.join(', ')}</span>`}
       <span>${many(records, 'record')}</span>
       <span>${model ?? 'vectors of your own'}, ${dimensions} dimensions</span>
       <span>${bytes(sizes.disk_bytes)} on disk</span>

@@ -481,6 +481,12 @@ export interface DatabaseSettings<T = Data> {
   formats?: ValueFormats | undefined;
 }
 
+/** The database that an alias names from now on. */
+export interface AliasRequest {
+  /** Id of the database that the alias names. */
+  database: string;
+}
+
 /** Texts to embed. */
 export interface EmbeddingsRequest {
   /** A text, or up to 64 texts, each of at most 8000 bytes of UTF-8. */

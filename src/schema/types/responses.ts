@@ -395,6 +395,14 @@ export interface DatabaseDescription {
   reembedding?: Reembedding;
 }
 
+/** A further name of a database. */
+export interface Alias {
+  /** Name of the alias. No database has this id. */
+  name: string;
+  /** Id of the database that the alias names. */
+  database: string;
+}
+
 /** Something that is wrong. */
 export interface DoctorProblem {
   /** What is wrong, for people. */

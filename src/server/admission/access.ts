@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Readiness, Scope } from '../../databases/index.js';
+import type { DatabaseService, Readiness, Scope } from '../../databases/index.js';
 import { CosiftError } from '../../errors.js';
 import { DATABASE_ID } from '../../schema/index.js';
 import type { Caller } from '../keys/caller.js';
@@ -12,17 +12,24 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** null for operations that need no key. */
     caller: Caller | null;
+    /** The id of the database that the path names, by its id or by an alias. */
+    database: string;
   }
 }
 
 /** Installs the hooks that authenticate each request and check the rate and the actions of its key. */
 export function guardAccess(
   app: FastifyInstance,
-  { keys, readiness }: { keys: KeyStore; readiness: () => Readiness },
+  {
+    databases: { aliases },
+    keys,
+    readiness,
+  }: { databases: Pick<DatabaseService, 'aliases'>; keys: KeyStore; readiness: () => Readiness },
   rate: Rate | undefined,
 ): void {
   const limit = rate && { rate, buckets: new TokenBuckets(rate) };
   app.decorateRequest('caller', null);
+  app.decorateRequest('database', '');
 
   app.addHook('onRequest', async (request, reply) => {
     const { operation } = request;
@@ -33,6 +40,10 @@ export function guardAccess(
     checkActions(operation, caller);
     const { ready, reasons } = readiness();
     if (!ready) throw new CosiftError('not_ready', reasons.join('; '));
+    const { id } = request.params as { id?: string };
+    if (id === undefined) return;
+    const named = operation.createsDatabase || !DATABASE_ID.test(id) ? id : aliases.resolve(id);
+    request.database = typeof named === 'string' ? named : await named;
   });
 
   if (limit !== undefined) {
@@ -75,7 +86,7 @@ export async function checkKeyAgain(keys: KeyStore, request: FastifyRequest): Pr
 }
 
 /**
- * Returns the database id of the path if the caller may see that database. Handlers call this after all other checks
+ * Returns the id of the database of the path if the caller may see that database. Handlers call this after all other checks
  * of the request, so that responses do not reveal whether a hidden database exists.
  */
 export function databaseOf(request: FastifyRequest): string {
@@ -84,8 +95,8 @@ export function databaseOf(request: FastifyRequest): string {
     throw new CosiftError('invalid_request', 'a database id is 1 to 64 of a-z 0-9 _ -');
   }
   const { databases } = callerOf(request);
-  if (databases !== undefined && !databases.has(id)) throw databaseNotFound(id);
-  return id;
+  if (databases !== undefined && !databases.has(request.database)) throw databaseNotFound(id);
+  return request.database;
 }
 
 export function scopeOf(request: FastifyRequest): Scope {

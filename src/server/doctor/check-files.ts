@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { access, constants, readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { FORMATS_FILE } from '../../databases/index.js';
+import { ALIASES_FILE, FORMATS_FILE } from '../../databases/index.js';
 import { parseChecked } from '../../files/checked-file.js';
 import { readIfExists } from '../../files/secret-file.js';
 import type { DoctorCheck } from '../../schema/index.js';
@@ -22,12 +22,13 @@ const KNOWN = new Set([
   'keys.json.locked',
   'webhooks.json',
   'formats.json',
+  'aliases.json',
   'migration.json',
   'databases',
   'models',
   RESTORE_DIRECTORY,
 ]);
-const TEMPORARY = /^(admin\.key|keys\.json|webhooks\.json|formats\.json)\.\d+\.tmp$/;
+const TEMPORARY = /^(admin\.key|keys\.json|webhooks\.json|formats\.json|aliases\.json)\.\d+\.tmp$/;
 
 /** Directories of `databases` that the next start finishes or removes. */
 const UNFINISHED = /^\.(new|dropped|next|ready)-/;
@@ -52,6 +53,11 @@ export async function* checkFiles(directory: string): AsyncGenerator<DoctorCheck
     const text = await readIfExists(file('formats.json'));
     const databases = text === undefined ? [] : parseChecked('formats.json', text, FORMATS_FILE);
     return `formats of columns of ${databases.length} databases`;
+  });
+  yield await check('aliases', 'aliases.json', async () => {
+    const text = await readIfExists(file('aliases.json'));
+    const aliases = text === undefined ? [] : parseChecked('aliases.json', text, ALIASES_FILE);
+    return `${aliases.length} aliases`;
   });
   yield await check('admin_key', 'admin.key', async () => {
     const text = await readIfExists(file('admin.key'));

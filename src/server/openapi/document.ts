@@ -17,13 +17,19 @@ const parameter = (name: string, description: string, schema: object, example?: 
 const positiveInteger = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 
 const PATH_PARAMETERS = [
-  parameter('id', 'Id of the database', { type: 'string', pattern: DATABASE_ID.source }, 'landmarks'),
+  parameter(
+    'id',
+    'Id of the database, or the name of an alias',
+    { type: 'string', pattern: DATABASE_ID.source },
+    'landmarks',
+  ),
   parameter(
     'rid',
     'Id of the record: an integer, a UUID, or `key:` and the key of the record',
     { anyOf: [positiveInteger, textId] },
     1,
   ),
+  parameter('name', 'Name of the alias', { type: 'string', pattern: DATABASE_ID.source }, 'places'),
   parameter('webhook_id', 'Id of the webhook', shortId),
   parameter('key_id', 'Id of the key', shortId),
 ];

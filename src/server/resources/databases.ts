@@ -19,6 +19,7 @@ export const DATABASES: Resource = {
     actions: ['databases.manage'],
     body: 'DatabaseSettings',
     bodyOptional: true,
+    createsDatabase: true,
     success: [
       { status: 201, description: 'Created', schema: 'DatabaseDescription' },
       {
@@ -27,7 +28,7 @@ export const DATABASES: Resource = {
         schema: 'DatabaseDescription',
       },
     ],
-    errors: ['database_exists', 'invalid_dimensions', ...MODEL_ERRORS, ...WRITE_ERRORS],
+    errors: ['database_exists', 'alias_conflict', 'invalid_dimensions', ...MODEL_ERRORS, ...WRITE_ERRORS],
     kind: 'writes',
     handler:
       ({ databases, timeouts }) =>
@@ -82,9 +83,10 @@ export const DATABASES: Resource = {
     path: '/v1/databases/{id}',
     tag: 'Databases',
     summary: 'Drop a database and its records',
+    description: 'A database that an alias names is not dropped.',
     actions: ['databases.manage'],
     success: [{ status: 204, description: 'The database is dropped' }],
-    errors: WRITE_ERRORS,
+    errors: ['alias_conflict', ...WRITE_ERRORS],
     kind: 'writes',
     handler:
       ({ databases, timeouts, webhooks }) =>

@@ -1,3 +1,4 @@
+import { ALIASES } from './aliases.js';
 import { BACKUP } from './backup.js';
 import { CHANGES } from './changes.js';
 import { DATABASES } from './databases.js';
@@ -24,6 +25,7 @@ export const RESOURCES: Resource = {
   ...EXPORT,
   ...WEBHOOKS,
   ...DATABASES,
+  ...ALIASES,
   ...REEMBEDDING,
   ...KEYS,
   ...BACKUP,

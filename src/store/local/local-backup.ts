@@ -26,7 +26,8 @@ import { unwrap } from './unwrap.js';
 type Entry = TarSource & { sha256: string };
 
 /**
- * Copies one database with the formats of its columns, or all databases with the keys and the webhooks, as they are at one moment.
+ * Copies one database with the formats of its columns, or all databases with the keys, the webhooks and the aliases, as they
+ * are at one moment.
  *
  * The stores are copied into files first, so that a slow reader of the archive holds no transaction.
  *
@@ -46,9 +47,10 @@ export async function makeBackup(
   if (database === undefined) refuseUnopened(engine);
   const read = (names: readonly string[]) =>
     database === undefined ? readOthers(dataDirectory, names) : Promise.resolve([]);
-  const [keys, webhooks, formatsName] = OTHER_FILES;
-  // Before the moment, so that no webhook has a position that its database does not have yet.
-  const readBefore = await read([webhooks]);
+  const [keys, webhooks, formatsName, aliases] = OTHER_FILES;
+  // Before the moment, so that no webhook has a position that its database does not have yet, and no alias names a
+  // database that is created after it.
+  const readBefore = await read([webhooks, aliases]);
   const copies = unwrap(await engine.beginBackup(database));
   let copy: TemporaryCopy | undefined;
   try {

@@ -3,7 +3,7 @@ import { endOfTurn } from '../../async/end-of-turn.js';
 import { type Stoppable, throwIfStopped } from '../../async/stoppable.js';
 import { TurnBudget } from '../../async/turn-budget.js';
 import { CosiftError, isCode, refusalOf } from '../../errors.js';
-import { type Limits, parseJson, type ValueFormats } from '../../schema/index.js';
+import { type Alias, type Limits, parseJson, type ValueFormats } from '../../schema/index.js';
 import type { EmbeddedVectors } from '../embedded-vectors.js';
 import type {
   CommitResult,
@@ -28,8 +28,10 @@ import type {
   StoreSettings,
   WriteMark,
 } from '../record-store.js';
+import { databaseOfAlias } from '../store-errors.js';
 import type { DatabaseProgress, StoreEvents, StoreStats } from '../store-state.js';
 import { withFormats } from '../value-formats.js';
+import { AliasesFile } from './aliases-file.js';
 import { type NativeEngine, type NativePage, native, type Prepared, type StopFlag } from './binding.js';
 import { engineLimits } from './engine-limits.js';
 import { runExamination } from './examination.js';
@@ -58,6 +60,7 @@ export class LocalStore implements RecordStore {
   readonly #native: NativeEngine;
   readonly #directory: string;
   readonly #formats: FormatsFile;
+  readonly #aliases: AliasesFile;
   readonly #limits: Limits;
   readonly reembedder: LocalReembedder;
   #isBackingUp = false;
@@ -67,6 +70,7 @@ export class LocalStore implements RecordStore {
     this.#directory = directory;
     this.#limits = limits;
     this.#formats = new FormatsFile(directory, limits);
+    this.#aliases = new AliasesFile(directory);
     this.reembedder = new LocalReembedder(engine);
   }
 
@@ -94,6 +98,7 @@ export class LocalStore implements RecordStore {
 
   async load(): Promise<void> {
     await this.#formats.load();
+    await this.#aliases.load();
     unwrap(await this.#native.load());
   }
 
@@ -102,11 +107,14 @@ export class LocalStore implements RecordStore {
     { formats, ...settings }: StoreSettings,
   ): Promise<{ created: boolean; database: StoredDatabase }> {
     type Created = { created: boolean; database: StoredDatabase };
-    await this.#checkFormats(id, formats);
-    const json = unwrap(await this.#native.createDatabase(id, JSON.stringify(settings)));
-    const { created, database } = parseJson<Created>(json);
-    await this.#formats[created ? 'create' : 'add'](id, formats);
-    return { created, database: this.#withFormats(database) };
+    return await this.#aliases.alone(async () => {
+      this.#aliases.refuseName(id);
+      await this.#checkFormats(id, formats);
+      const json = unwrap(await this.#native.createDatabase(id, JSON.stringify(settings)));
+      const { created, database } = parseJson<Created>(json);
+      await this.#formats[created ? 'create' : 'add'](id, formats);
+      return { created, database: this.#withFormats(database) };
+    });
   }
 
   /** Fails before the engine changes anything. */
@@ -148,8 +156,38 @@ export class LocalStore implements RecordStore {
   }
 
   async dropDatabase(id: string): Promise<void> {
-    unwrap(await this.#native.dropDatabase(id));
-    await this.#formats.remove(id);
+    await this.#aliases.alone(async () => {
+      this.#aliases.refuseNamed(id);
+      unwrap(await this.#native.dropDatabase(id));
+      await this.#formats.remove(id);
+    });
+  }
+
+  async aliases(): Promise<Alias[]> {
+    return this.#aliases.all();
+  }
+
+  async databaseOfAlias(name: string): Promise<string | undefined> {
+    return this.#aliases.get(name);
+  }
+
+  async setAlias({ name, database }: Alias): Promise<{ created: boolean }> {
+    return await this.#aliases.alone(async () => {
+      // Also one that could not be opened.
+      if ((await this.progress()).some(({ id }) => id === name)) throw databaseOfAlias(name);
+      await this.nextId(database);
+      const created = this.#aliases.get(name) === undefined;
+      await this.#aliases.set(name, database);
+      return { created };
+    });
+  }
+
+  async deleteAlias(name: string): Promise<boolean> {
+    return await this.#aliases.alone(async () => {
+      const exists = this.#aliases.get(name) !== undefined;
+      if (exists) await this.#aliases.set(name, undefined);
+      return exists;
+    });
   }
 
   async prepareBatch(

@@ -5,7 +5,9 @@ import { type NativeRules, native } from '../local/binding.js';
 import { engineLimits } from '../local/engine-limits.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoredDatabase, StoreSettings } from '../record-store.js';
+import { aliasOfOther } from '../store-errors.js';
 import { withFormats } from '../value-formats.js';
+import { findAlias, refuseName, refuseNamed } from './aliases.js';
 import { lockThroughMoves } from './distribution.js';
 import type { Group } from './groups.js';
 import type { Servers } from './servers.js';
@@ -179,7 +181,10 @@ export class Catalog {
   async create(id: string, given: StoreSettings): Promise<{ created: boolean; database: StoredDatabase }> {
     withFormats({}, given.formats, this.#limits);
     const database = this.#servers.of(id);
-    const found = await database.write((sql) => this.#existing(sql, id, given));
+    const found = await database.write(async (sql) => {
+      if ((await findAlias(sql, id)) !== undefined) throw aliasOfOther(id);
+      return await this.#existing(sql, id, given);
+    });
     if (found !== undefined) return { created: false, database: found };
     const { created, described } = await makeAndUse(
       database,
@@ -188,6 +193,7 @@ export class Catalog {
         return await makeTables(sql, { id, groups, dimensions: given.dimensions });
       },
       async (sql, { number }) => {
+        await refuseName(sql, id);
         const group = (await this.#servers.groups(sql)).of(id);
         const [row] = await sql.run<Row>(
           `INSERT INTO ${group.databases} (number, id, epoch, generation, settings, created_at, last_write_at,
@@ -232,6 +238,7 @@ export class Catalog {
 
   /** Returns the number of the database, whose tables are then unused. */
   async drop(sql: Sql, id: string): Promise<number> {
+    await refuseNamed(sql, id);
     const { number, group } = await this.lock(sql, id);
     for (const table of [group.reembeddings, group.columns]) {
       await sql.run(`DELETE FROM ${table} WHERE database = $1::bigint`, [number]);

@@ -1,6 +1,6 @@
 import type { Stoppable } from '../../async/stoppable.js';
 import { CosiftError } from '../../errors.js';
-import type { Limits } from '../../schema/index.js';
+import type { Alias, Limits } from '../../schema/index.js';
 import { maxOf } from '../../schema/limits.js';
 import type { EmbeddedVectors } from '../embedded-vectors.js';
 import { unwrap } from '../local/unwrap.js';
@@ -29,6 +29,7 @@ import type {
   WriteMark,
 } from '../record-store.js';
 import type { DatabaseProgress, ProgressOptions, StoreEvents, StoreStats } from '../store-state.js';
+import { aliases, deleteAlias, findAlias, setAlias } from './aliases.js';
 import { Catalog, settingsOf } from './catalog.js';
 import { DiskSizes } from './disk-sizes.js';
 import { Examiner } from './examiner.js';
@@ -162,6 +163,22 @@ export class PostgresStore implements RecordStore, MigrationSupport {
       return await this.#catalog.drop(sql, id);
     });
     await removeUnusedTables(this.#servers, number);
+  }
+
+  async aliases(): Promise<Alias[]> {
+    return await this.#limited.read(aliases);
+  }
+
+  async databaseOfAlias(name: string): Promise<string | undefined> {
+    return await this.#limited.read((sql) => findAlias(sql, name));
+  }
+
+  async setAlias(alias: Alias): Promise<{ created: boolean }> {
+    return await this.#servers.of(alias.database).write((sql) => setAlias(sql, this.#catalog, alias));
+  }
+
+  async deleteAlias(name: string): Promise<boolean> {
+    return await this.#database.write((sql) => deleteAlias(sql, name));
   }
 
   prepareBatch(id: string, body: Uint8Array, vectors = new Float32Array()): Promise<PreparedRecords> {

@@ -96,6 +96,13 @@ const MIGRATIONS: readonly Migration[] = [
       `ALTER TABLE ${databases} ADD COLUMN held_by text, ADD COLUMN held_until bigint`,
     ],
   },
+  {
+    shared: [
+      // Further names of databases.
+      'CREATE TABLE cosift.aliases (name text COLLATE "C" PRIMARY KEY, database text COLLATE "C" NOT NULL)',
+    ],
+    ofGroup: () => [],
+  },
 ];
 
 /** The version of the tables that this program uses. */
