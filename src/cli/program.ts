@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { packageVersion } from '../platform/platform.js';
+import { aliasCommand } from './alias.js';
 import { backupCommand } from './backup.js';
 import { benchCommand } from './bench/command.js';
 import { completionCommand } from './completion/command.js';
@@ -45,6 +46,7 @@ export function makeProgram(): Command {
     .addCommand(getCommand())
     .addCommand(deleteCommand())
     .addCommand(databasesCommand())
+    .addCommand(aliasCommand())
     .addCommand(reembedCommand())
     .addCommand(backupCommand())
     .addCommand(restoreCommand())

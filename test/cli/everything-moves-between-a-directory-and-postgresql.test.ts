@@ -70,6 +70,7 @@ describe.skipIf(NO_SERVER !== undefined)(
         { id: 1, data: { text: 'Lake Baikal is deep' } },
         { id: 2, data: { text: '' } },
       ]);
+      await client.setAlias('current', 'texts');
       const issued = await client.issueKey({ name: 'k', actions: ['search'], databases: ['hard'] });
       const request = (method: string, body?: object) =>
         fetch(`${first.url}/v1/databases/hard/webhooks`, {
@@ -96,6 +97,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       expect(there.stdout).toContain('moved 2 databases, 1 key and 1 webhook');
       expect(await exported({ store }, 'hard')).toBe(before.hard);
       expect(await exported({ store }, 'texts')).toBe(before.texts);
+      expect(await exported({ store }, 'current')).toBe(before.texts);
       const again = await cosift('migrate', '--from', data, '--to', store);
       expect(again.code).toBe(1);
       expect(again.stderr).toContain('has a database "hard" already');

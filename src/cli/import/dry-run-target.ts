@@ -35,7 +35,9 @@ export async function withTarget<T>(
 ): Promise<T> {
   const settings = checkDatabaseSettings(settingsOf(options));
   const { data, database: id, store, url } = options;
-  if (url === undefined && store === undefined && !existsSync(path.join(data, 'databases', id))) {
+  const exists = (...names: string[]) => existsSync(path.join(data, ...names));
+  // The name may be that of an alias.
+  if (url === undefined && store === undefined && !exists('databases', id) && !exists('aliases.json')) {
     return use(newTarget(settings));
   }
   await using databases = await openTarget(options);
@@ -47,7 +49,7 @@ async function targetOf(databases: Databases, id: string, settings: DatabaseSett
   try {
     const description = await database.describe();
     // The database exists, so this only compares its settings.
-    if (Object.keys(settings).length > 0) await databases.createDatabase(id, settings);
+    if (Object.keys(settings).length > 0) await databases.createDatabase(description.id, settings);
     return { database, ...rulesOf(description) };
   } catch (error) {
     if (isCode(error, 'database_not_found')) return newTarget(settings);

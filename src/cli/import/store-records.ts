@@ -171,7 +171,8 @@ async function ensureDatabase(
         const all = { ...settings, ...(formats && { formats }) };
         return { database: await databases.createDatabase(id, all), isNew: true };
       }
-      if (hasSettings) await databases.createDatabase(id, settings);
+      // The name may be that of an alias.
+      if (hasSettings) await databases.createDatabase(existing?.id ?? id, settings);
       const notices = existing === undefined ? [] : differences(input, existing);
       if (formats !== undefined && !(await addFormats(databases, existing, formats))) {
         const names = Object.keys(formats).map((name) => `"${name}"`);

@@ -126,6 +126,7 @@ async function moveAll(
     if (ofDatabase.length === 0) continue;
     await target.addWebhooks(await continuedWebhooks(ofDatabase, id, source.store, target.store, hasFeed));
   }
+  for (const alias of await source.store.aliases()) await target.store.setAlias(alias);
   const keys = await moveKeys(source, target);
   await target.setUnfinished([]);
   console.log(
