@@ -67,6 +67,33 @@ test('the rest of the rows is sent again after the connection is lost, and nothi
   expect(again.stdout).toContain(': 0 created, 0 changed, 8,000 unchanged, 0 bad lines');
 });
 
+test('an import that deletes stops when the connection is lost, and deletes nothing', async () => {
+  const directory = await temporaryDirectory();
+  const { url } = await serve(join(directory, 'data'));
+  const between = await proxy(url);
+  const args = ['--database', 'd', '--dimensions', '4', '--key', KEY, '--url'];
+  const [before, after] = [join(directory, 'before.ndjson'), join(directory, 'after.ndjson')];
+  await writeFile(before, lines(1, 20));
+  await cosift('import', before, ...args, url);
+  const replacement = ['--delete-missing', '--max-deletes', '9'];
+  const command = new Command(['import', '-', ...replacement, ...args, between.url]);
+  const bad = '{"id":-1,"data":{}}\n';
+  command.child.stdin.write(`${lines(10, 3_000)}${bad}`);
+  // The rows long before the bad one are acknowledged: a call with the others alone would delete them.
+  await command.waitFor('stderr', /line 2992: \/id: /);
+  between.cut();
+  command.child.stdin.end(lines(3_001, 4_000));
+  expect(await command.ended()).toBe(1);
+  expect(command.stderr).toMatch(
+    /stopped: at least [\d,]+ records are stored\. Run the same command to go on/,
+  );
+  const again = await cosift('import', before, ...args, url);
+  expect(again.stdout).toContain(': 0 created, 0 changed, 20 unchanged');
+  await writeFile(after, lines(10, 4_000));
+  const whole = await cosift('import', after, ...replacement, ...args, url);
+  expect(whole.stdout).toContain(' 9 deleted, ');
+});
+
 test('an input that fails while the connection is lost fails the import', async () => {
   const directory = await temporaryDirectory();
   const { url } = await serve(join(directory, 'data'));

@@ -114,6 +114,10 @@ test('a key is checked against the database that the alias names at the moment',
     expect(await aliasesOf(hidden)).toEqual([]);
   }
   expect(await aliasesOf(key)).toEqual([{ name: alias, database: first }]);
+  const read = async (headers: Record<string, string>) =>
+    (await call('GET', `/v1/aliases/${alias}`, undefined, headers)).body;
+  expect(await read(key)).toEqual({ name: alias, database: first });
+  expect(await read(other)).toMatchObject({ code: 'alias_not_found' });
   await call('PUT', `/v1/aliases/${alias}`, { database: second });
   expect(await see(key)).toMatchObject(unknown);
   expect(await aliasesOf(key)).toEqual([]);

@@ -50,6 +50,26 @@ export const ALIASES: Resource = {
         return { aliases: aliases.filter(({ database }) => sees(caller, database)) };
       },
   },
+  readAlias: {
+    method: 'GET',
+    path: '/v1/aliases/{name}',
+    tag: 'Databases',
+    summary: 'Read which database an alias names',
+    actions: ['databases.manage', 'records.read'],
+    success: [{ status: 200, description: 'The alias', schema: 'Alias' }],
+    errors: ['alias_not_found'],
+    kind: 'reads',
+    handler:
+      ({ databases, timeouts }) =>
+      async (request) => {
+        refuseFiltered(request, 'read aliases');
+        const name = nameOf(request);
+        const aliases = await withTimeout(request, timeouts.responseMs, () => databases.aliases.list());
+        const alias = aliases.find((alias) => alias.name === name);
+        if (alias !== undefined && sees(callerOf(request), alias.database)) return alias;
+        throw new CosiftError('alias_not_found', `there is no alias "${name}"`);
+      },
+  },
   deleteAlias: {
     method: 'DELETE',
     path: '/v1/aliases/{name}',
