@@ -316,7 +316,7 @@ export interface NativeChanges {
 export interface NativeColumnChange {
   /** The name. */
   name: string
-  /** Strings, numbers, booleans, nulls. */
+  /** Strings, numbers, booleans, nulls, lists. */
   counts: Array<number>
 }
 

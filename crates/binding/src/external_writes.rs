@@ -122,7 +122,7 @@ pub struct NativeTouches {
 pub struct NativeColumnChange {
     /// The name.
     pub name: String,
-    /// Strings, numbers, booleans, nulls.
+    /// Strings, numbers, booleans, nulls, lists.
     pub counts: Vec<f64>,
 }
 

@@ -5,8 +5,8 @@ use std::ops::Range;
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
-use crate::json::write_number;
-use crate::record::{Data, OwnedValue};
+use crate::json::write_text;
+use crate::record::{Data, OwnedValue, Value as Cell};
 use crate::store::StoreError;
 
 /// Maximal number of dimensions of a vector.
@@ -131,21 +131,26 @@ impl Settings {
     fn has_text(&self, data: &Data) -> bool {
         let is_blank = |text: &str| text.chars().all(|c| c.is_whitespace() || c.is_control());
         match &self.embed {
-            Some(names) => names.iter().any(|name| match data.get(name) {
-                Some(OwnedValue::Text(text)) => !is_blank(text),
-                Some(OwnedValue::Number(_) | OwnedValue::Boolean(_)) => true,
-                Some(OwnedValue::Null) | None => false,
-            }),
-            None => data
-                .cells()
-                .iter()
-                .any(|(_, value)| matches!(value, OwnedValue::Text(text) if !is_blank(text))),
+            Some(names) => {
+                let values = names.iter().filter_map(|name| data.get(name));
+                let mut elements = values.flat_map(|value| value.borrow().elements());
+                elements.any(|element| match element {
+                    Cell::Text(text) => !is_blank(text),
+                    Cell::Number(_) | Cell::Boolean(_) => true,
+                    Cell::Null | Cell::List(_) => false,
+                })
+            }
+            None => {
+                let mut values = data.cells().iter();
+                values.any(|(_, value)| !value.borrow().strings().all(is_blank))
+            }
         }
     }
 
     /// The text of a record to embed; `None` if it has none, and therefore no vector.
     ///
-    /// With chosen columns, each non-empty value is a line. Otherwise each string column is a line `column: value`.
+    /// With chosen columns, each non-empty value is a line. Otherwise each string column is a line `column: value`, and so is
+    /// a list with a string.
     #[must_use]
     pub(crate) fn text_of(&self, data: &Data) -> Option<RecordText> {
         if !self.has_text(data) {
@@ -163,15 +168,9 @@ impl Settings {
                 text.extend_from_slice(b": ");
             }
             let value_start = text.len();
-            match value {
-                OwnedValue::Text(value) if !value.is_empty() => {
-                    text.extend_from_slice(value.as_bytes())
-                }
-                OwnedValue::Number(value) => write_number(*value, &mut text),
-                OwnedValue::Boolean(value) => {
-                    text.extend_from_slice(if *value { b"true" } else { b"false" })
-                }
-                OwnedValue::Null | OwnedValue::Text(_) => return text.truncate(start),
+            write_text(value.borrow(), &mut text);
+            if text.len() == value_start {
+                return text.truncate(start);
             }
             lines.push((Box::from(name), value_start..text.len()));
         };
@@ -185,7 +184,7 @@ impl Settings {
             }
             None => {
                 for (name, value) in data.cells() {
-                    if matches!(value, OwnedValue::Text(_)) {
+                    if value.borrow().strings().next().is_some() {
                         line(name, true, value);
                     }
                 }

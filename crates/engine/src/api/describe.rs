@@ -8,11 +8,11 @@ use crate::json::{time_text, write_integer};
 use crate::snapshot::{Block, BlockMemory, Snapshot};
 
 /// The types of values, in the order in which a description names them.
-const TYPES: [&str; 4] = ["string", "number", "boolean", "null"];
+const TYPES: [&str; 5] = ["string", "number", "boolean", "null", "list"];
 
 /// Bytes of a column in a description, at most, without its name: with all types, a number of ten digits and a comma.
 const COLUMN_BYTES: usize =
-    r#"{"name":,"types":["string","number","boolean","null"],"records":},"#.len() + 10;
+    r#"{"name":,"types":["string","number","boolean","null","list"],"records":},"#.len() + 10;
 
 /// Describes a database as JSON.
 pub(crate) fn describe(database: &Database) -> Vec<u8> {
@@ -77,7 +77,13 @@ fn write_columns(snapshot: &Snapshot, out: &mut Vec<u8>) {
         separator = b",{\"name\":";
         out.extend_from_slice(snapshot.names.quoted(id));
         out.extend_from_slice(b",\"types\":");
-        let counts = [types.texts, types.numbers, types.booleans, types.nulls];
+        let counts = [
+            types.texts,
+            types.numbers,
+            types.booleans,
+            types.nulls,
+            types.lists,
+        ];
         let mut opening: &[u8] = b"[\"";
         for (name, _) in TYPES.iter().zip(counts).filter(|(_, count)| *count > 0) {
             out.extend_from_slice(opening);

@@ -4,16 +4,12 @@ use hashbrown::HashMap;
 
 use crate::columns::column::Column;
 use crate::columns::integers::Integers;
-use crate::columns::mask::{BLOCK_RECORDS, Mask};
+use crate::columns::lists::ListsBuilder;
+use crate::columns::mask::BLOCK_RECORDS;
 use crate::columns::names::{ColumnId, ColumnNames};
-use crate::columns::numbers::Numbers;
-use crate::columns::row_set::RowSet;
+use crate::columns::scalars_builder::ScalarsBuilder;
 use crate::columns::table::Columns;
-use crate::columns::texts::Texts;
 use crate::record::{Data, OwnedValue, Value};
-
-/// A column is sparse if fewer than one record in this many has it.
-const SPARSE_RATIO: usize = 8;
 
 /// Collects up to 4,096 records and encodes them as [`Columns`].
 #[derive(Default)]
@@ -26,23 +22,11 @@ pub(crate) struct ColumnsBuilder {
     record_shapes: Vec<i64>,
 }
 
-/// The values of one column in the order of the records; numbers and texts are concatenated separately.
+/// The values of one column, in the order of the records.
 #[derive(Default)]
 struct ColumnBuilder {
-    slots: Vec<u16>,
-    kinds: Vec<Kind>,
-    numbers: Vec<f64>,
-    text: String,
-    text_ends: Vec<usize>,
-}
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Null,
-    False,
-    True,
-    Number,
-    Text,
+    scalars: ScalarsBuilder,
+    lists: Vec<ListsBuilder>,
 }
 
 impl ColumnsBuilder {
@@ -130,71 +114,18 @@ impl Columns {
 
 impl ColumnBuilder {
     fn push(&mut self, slot: u16, value: Value<'_>) {
-        debug_assert!(
-            self.slots.last() != Some(&slot),
-            "a record has a column once"
-        );
-        let kind = match value {
-            Value::Null => Kind::Null,
-            Value::Boolean(false) => Kind::False,
-            Value::Boolean(true) => Kind::True,
-            Value::Number(number) => {
-                // Adding zero turns -0 into 0 and leaves every other number alone.
-                self.numbers.push(number + 0.0);
-                Kind::Number
-            }
-            Value::Text(text) => {
-                self.text.push_str(text);
-                self.text_ends.push(self.text.len());
-                Kind::Text
-            }
+        let Value::List(list) = value else {
+            return self.scalars.push(slot, value);
         };
-        self.slots.push(slot);
-        self.kinds.push(kind);
+        if self.lists.last().is_none_or(|lists| !lists.has_room(list)) {
+            self.lists.push(ListsBuilder::default());
+        }
+        let lists = self.lists.last_mut().expect("one was pushed");
+        lists.push(slot, list);
     }
 
     fn finish(self, len: usize) -> Column {
-        let sparse = self.slots.len() * SPARSE_RATIO < len;
-        let rows = if sparse { self.slots.len() } else { len };
-        let mut masks = [const { Mask::empty() }; 5];
-        let [nulls, booleans, trues, has_number, has_text] = &mut masks;
-        let min = self.numbers.iter().copied().reduce(f64::min).unwrap_or(0.0);
-        let mut numbers = vec![min; if self.numbers.is_empty() { 0 } else { rows }];
-        let mut texts = vec![""; if self.text_ends.is_empty() { 0 } else { rows }];
-        let mut next_number = self.numbers.iter();
-        let mut next_end = self.text_ends.iter();
-        let mut start = 0;
-        for (at, (&slot, kind)) in self.slots.iter().zip(&self.kinds).enumerate() {
-            let row = if sparse { at } else { slot.into() };
-            match kind {
-                Kind::Null => nulls.set(row),
-                Kind::False => booleans.set(row),
-                Kind::True => {
-                    booleans.set(row);
-                    trues.set(row);
-                }
-                Kind::Number => {
-                    has_number.set(row);
-                    numbers[row] = *next_number
-                        .next()
-                        .expect("a value was pushed with each kind");
-                }
-                Kind::Text => {
-                    has_text.set(row);
-                    let end = *next_end.next().expect("a value was pushed with each kind");
-                    texts[row] = &self.text[start..end];
-                    start = end;
-                }
-            }
-        }
-        let mut column = Column::new(sparse.then(|| self.slots.as_slice().into()));
-        column.nulls = RowSet::build(nulls, rows);
-        column.booleans = RowSet::build(booleans, rows);
-        column.trues = RowSet::build(trues, rows);
-        column.has_number = RowSet::build(has_number, rows);
-        column.has_text = RowSet::build(has_text, rows);
-        column.numbers = (!numbers.is_empty()).then(|| Numbers::build(numbers));
-        column.texts = (!texts.is_empty()).then(|| Texts::build(&texts));
-        column
+        let lists = self.lists.into_iter().map(ListsBuilder::finish);
+        Column::new(self.scalars.finish(len), lists.collect())
     }
 }

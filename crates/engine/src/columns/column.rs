@@ -1,339 +1,178 @@
 //! One column of a block.
 
-use crate::columns::encoding::{Damaged, Decoder, put_count, put_values};
-use crate::columns::mask::{BLOCK_RECORDS, Mask};
-use crate::columns::numbers::Numbers;
-use crate::columns::row_set::RowSet;
+use std::convert::Infallible;
+
+use crate::columns::encoding::{Damaged, Decoder, put_count};
+use crate::columns::lists::Lists;
+use crate::columns::mask::Mask;
+use crate::columns::scalars::Scalars;
 use crate::columns::texts::Texts;
-use crate::columns::value_set::ValueSet;
-use crate::record::Value;
+use crate::columns::type_counts::TypeCounts;
+use crate::record::{List, Value};
 
-/// How many records hold each type in a column. The other records lack the column.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TypeCounts {
-    /// Records with `null`.
-    pub(crate) nulls: u32,
-    /// Records with a boolean.
-    pub(crate) booleans: u32,
-    /// Records with a number.
-    pub(crate) numbers: u32,
-    /// Records with a string.
-    pub(crate) texts: u32,
-}
-
-impl TypeCounts {
-    /// The records with a value of any type.
-    pub(crate) fn records(&self) -> u32 {
-        self.nulls + self.booleans + self.numbers + self.texts
-    }
-
-    /// The count of the type of a value.
-    pub(crate) fn of_mut(&mut self, value: Value<'_>) -> &mut u32 {
-        match value {
-            Value::Null => &mut self.nulls,
-            Value::Boolean(_) => &mut self.booleans,
-            Value::Number(_) => &mut self.numbers,
-            Value::Text(_) => &mut self.texts,
-        }
-    }
-}
-
-impl std::ops::AddAssign for TypeCounts {
-    fn add_assign(&mut self, other: Self) {
-        self.nulls += other.nulls;
-        self.booleans += other.booleans;
-        self.numbers += other.numbers;
-        self.texts += other.texts;
-    }
-}
-
-/// The values that the records of a block have in one column, stored by type.
-///
-/// A *row* is an index into this column. In a dense column the row is the slot of the record in the block. In a sparse
-/// column, which few records have, the row is the index of the slot in `slots`.
+/// The values that the records of a block have in one column.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
-    /// For a sparse column, the slots of its rows, ascending.
-    slots: Option<Box<[u16]>>,
-    pub(super) nulls: RowSet,
-    pub(super) booleans: RowSet,
-    /// The rows that hold `true`.
-    pub(super) trues: RowSet,
-    pub(super) has_number: RowSet,
-    pub(super) numbers: Option<Numbers>,
-    pub(super) has_text: RowSet,
-    pub(super) texts: Option<Texts>,
+    /// The values that are no lists.
+    pub(crate) scalars: Scalars,
+    /// In the order of their records; empty for most columns.
+    lists: Box<[Lists]>,
 }
 
-impl Column {
-    pub(super) fn new(slots: Option<Box<[u16]>>) -> Self {
-        Self {
-            slots,
-            nulls: RowSet::None,
-            booleans: RowSet::None,
-            trues: RowSet::None,
-            has_number: RowSet::None,
-            numbers: None,
-            has_text: RowSet::None,
-            texts: None,
-        }
-    }
+/// Begins the encoding of a column with lists. The encoding of scalars begins with another byte.
+const WITH_LISTS: u8 = 2;
 
-    fn row(&self, slot: usize) -> Option<usize> {
-        match &self.slots {
-            None => Some(slot),
-            Some(slots) => slots.binary_search(&(slot as u16)).ok(),
-        }
+impl Column {
+    pub(super) fn new(scalars: Scalars, lists: Box<[Lists]>) -> Self {
+        Self { scalars, lists }
     }
 
     /// The value at a slot; `None` when the record lacks the column.
     pub(crate) fn value(&self, slot: usize) -> Option<Value<'_>> {
-        let row = self.row(slot)?;
-        match (&self.texts, &self.numbers) {
-            (Some(texts), _) if self.has_text.get(row) => Some(Value::Text(texts.get(row))),
-            (_, Some(numbers)) if self.has_number.get(row) => Some(Value::Number(numbers.get(row))),
-            _ if self.booleans.get(row) => Some(Value::Boolean(self.trues.get(row))),
-            _ if self.nulls.get(row) => Some(Value::Null),
-            _ => None,
-        }
+        let list = || self.lists.iter().find_map(|lists| lists.list(slot));
+        self.scalars.get(slot).or_else(|| list().map(Value::List))
     }
 
     /// The code of the string of a record, below [`Column::codes`]: equal strings have the same one. `None` for another value,
     /// and where strings have no codes.
     pub(crate) fn code(&self, slot: usize) -> Option<usize> {
-        let Some(Texts::Coded { codes, .. }) = &self.texts else {
-            return None;
-        };
-        let row = self.row(slot).filter(|&row| self.has_text.get(row))?;
-        Some(codes.delta(row) as usize)
+        self.scalars.code(slot)
     }
 
     /// The number of different codes of strings.
     pub(crate) fn codes(&self) -> usize {
-        match &self.texts {
-            Some(Texts::Coded { entries, .. }) => entries.len(),
-            _ => 0,
-        }
+        self.scalars.codes()
     }
 
-    /// The rows of the slots in `within`.
-    pub(crate) fn rows(&self, within: &Mask) -> Mask {
-        let Some(slots) = &self.slots else {
-            return within.clone();
-        };
-        let rows = slots.iter().enumerate();
-        rows.filter(|(_, slot)| within.get(usize::from(**slot)))
-            .map(|(row, _)| row)
-            .collect()
-    }
-
-    /// The slots of `within` whose rows `test` returns. `test` gets the rows of `within`.
+    /// The slots of `within` for which `test` holds of the value, or of an element of the list. `test` gets rows of `within` with
+    /// the values that they belong to: scalars, and elements.
     ///
     /// # Errors
     /// Those of `test`.
-    pub(crate) fn by_row<E>(
+    pub(crate) fn any<E>(
         &self,
         within: &Mask,
-        test: impl FnOnce(&Mask) -> Result<Mask, E>,
+        mut test: impl FnMut(&Scalars, &Mask) -> Result<Mask, E>,
     ) -> Result<Mask, E> {
-        let Some(slots) = &self.slots else {
-            return test(within);
-        };
-        let rows = self.rows(within);
-        let mut out = Mask::empty();
-        for row in test(&rows)?.iter() {
-            out.set(slots[row].into());
+        let mut out = self
+            .scalars
+            .by_row(within, |rows| test(&self.scalars, rows))?;
+        for lists in &self.lists {
+            let rows = lists.rows(within);
+            if !rows.is_empty() {
+                lists.add_slots(&test(&lists.elements, &rows)?, &mut out);
+            }
         }
         Ok(out)
     }
 
-    /// The rows of `within` that hold this boolean.
-    pub(crate) fn booleans(&self, boolean: bool, within: &Mask) -> Mask {
-        let mut rows = self.booleans.within(within);
-        let trues = self.trues.within(&rows);
-        if boolean {
-            return trues;
+    /// The slots of `within` with a value other than null and `[]`.
+    pub(crate) fn with_value(&self, within: &Mask) -> Mask {
+        let scalars = &self.scalars;
+        let with_value: Result<Mask, Infallible> =
+            scalars.by_row(within, |rows| Ok(scalars.with_value(rows)));
+        let mut out = with_value.unwrap_or_else(|never| match never {});
+        if !self.lists.is_empty() {
+            self.lists
+                .iter()
+                .for_each(|lists| lists.add_non_empty(&mut out));
+            out.and(within);
         }
-        rows.and_not(&trues);
-        rows
+        out
     }
 
-    /// The numbers, and the rows of `within` that hold one.
-    pub(crate) fn numbers(&self, within: &Mask) -> Option<(&Numbers, Mask)> {
-        Some((self.numbers.as_ref()?, self.has_number.within(within)))
+    /// The scalars, and the elements of lists.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Scalars> {
+        std::iter::once(&self.scalars).chain(self.lists.iter().map(|lists| &lists.elements))
     }
 
-    /// Calls `visit` with the slot of each record of `within` that holds a number and with what `map` returns for the number,
-    /// if `reaches` accepts the smallest and the largest number of the column.
-    pub(crate) fn each_number<T: Copy>(
+    /// One of [`Column::parts`] by its place.
+    pub(crate) fn part(&self, at: usize) -> Option<&Scalars> {
+        match at.checked_sub(1) {
+            None => Some(&self.scalars),
+            Some(at) => self.lists.get(at).map(|lists| &lists.elements),
+        }
+    }
+
+    /// Calls `visit` with the place of each part and its rows of the records of `within`: each element of a list once.
+    pub(crate) fn each_part(&self, within: &Mask, mut visit: impl FnMut(usize, &Scalars, &Mask)) {
+        visit(0, &self.scalars, &self.scalars.rows(within));
+        for (at, lists) in (1..).zip(&self.lists) {
+            visit(at, &lists.elements, &lists.distinct_rows(within));
+        }
+    }
+
+    /// Calls `visit` with each record of `within` that has a list.
+    pub(crate) fn each_list<'a>(&'a self, within: &Mask, mut visit: impl FnMut(usize, List<'a>)) {
+        self.lists
+            .iter()
+            .for_each(|lists| lists.each(within, &mut visit));
+    }
+
+    /// Calls `visit` with the slot of each record of `within` that holds a number, and with what `map` returns for the number,
+    /// if `reaches` accepts the smallest and the largest of the numbers; and with the slot of each list with numbers, and the
+    /// greatest that `map` returns for them.
+    pub(crate) fn each_number<T: Copy + Ord>(
         &self,
         within: &Mask,
         reaches: impl FnOnce(f64, f64) -> bool,
         map: impl Fn(f64) -> T,
         mut visit: impl FnMut(usize, T),
     ) {
-        let Some((numbers, rows)) = self.numbers(&self.rows(within)) else {
-            return;
-        };
-        let (min, max) = numbers.range();
-        if !reaches(min, max) {
-            return;
-        }
-        match &self.slots {
-            None => rows.each_word(|first, word| {
-                each_of_word(first, word, numbers.numbers_from(first), &map, &mut visit);
-            }),
-            Some(slots) => {
-                rows.each_slot(|row| visit(slots[row].into(), map(numbers.get(row))));
+        self.each_list(within, |slot, list| {
+            if let Some(greatest) = list.numbers().map(&map).max() {
+                visit(slot, greatest);
             }
-        }
-    }
-
-    /// The strings, and the rows of `within` that hold one.
-    pub(crate) fn texts(&self, within: &Mask) -> Option<(&Texts, Mask)> {
-        Some((self.texts.as_ref()?, self.has_text.within(within)))
-    }
-
-    /// The rows of `within` whose value is in the set.
-    pub(crate) fn in_set(&self, set: &ValueSet, within: &Mask) -> Mask {
-        let mut out = Mask::empty();
-        for boolean in [false, true] {
-            if set.booleans[usize::from(boolean)] {
-                out.or(&self.booleans(boolean, within));
-            }
-        }
-        if let (Some((numbers, rows)), false) = (self.numbers(within), set.numbers.is_empty()) {
-            out.or(&numbers.in_set(&set.numbers, &rows));
-        }
-        if let (Some((texts, rows)), false) = (self.texts(within), set.texts.is_empty()) {
-            out.or(&texts.in_set(&set.texts, &rows));
-        }
-        out
-    }
-
-    pub(crate) fn text(&self) -> Option<&Texts> {
-        self.texts.as_ref()
+        });
+        self.scalars.each_number(within, reaches, map, visit);
     }
 
     /// How many of the `records` of the block hold each type.
     pub(crate) fn counts(&self, records: usize) -> TypeCounts {
-        let rows = self.slots.as_ref().map_or(records, |slots| slots.len());
         TypeCounts {
-            nulls: self.nulls.count(rows),
-            booleans: self.booleans.count(rows),
-            numbers: self.has_number.count(rows),
-            texts: self.has_text.count(rows),
+            lists: self.lists.iter().map(Lists::records).sum(),
+            ..self.scalars.counts(records)
         }
     }
 
     /// How many of the records of `within` hold each type.
     pub(crate) fn counts_within(&self, within: &Mask) -> TypeCounts {
-        let rows = self.rows(within);
-        let count = |set: &RowSet| set.within(&rows).count() as u32;
-        // A row of a dense column may be a record that lacks the column, so every type is counted.
         TypeCounts {
-            nulls: count(&self.nulls),
-            booleans: count(&self.booleans),
-            numbers: count(&self.has_number),
-            texts: count(&self.has_text),
+            lists: self.lists.iter().map(|lists| lists.count(within)).sum(),
+            ..self.scalars.counts_within(within)
         }
     }
 
     /// Bytes of the strings of all records.
     pub(super) fn text_bytes(&self) -> usize {
-        self.texts.as_ref().map_or(0, Texts::bytes_of_rows)
+        let texts = self.parts().filter_map(Scalars::text);
+        texts.map(Texts::bytes_of_rows).sum()
     }
 
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let bits = [
-            &self.nulls,
-            &self.booleans,
-            &self.trues,
-            &self.has_number,
-            &self.has_text,
-        ];
-        self.slots
-            .as_ref()
-            .map_or(0, |slots| size_of_val::<[u16]>(slots))
-            + bits.into_iter().map(RowSet::memory_bytes).sum::<usize>()
-            + self.numbers.as_ref().map_or(0, Numbers::memory_bytes)
-            + self.texts.as_ref().map_or(0, Texts::memory_bytes)
+    pub(super) fn memory_bytes(&self) -> usize {
+        let lists = self.lists.iter().map(Lists::memory_bytes);
+        self.scalars.memory_bytes() + lists.sum::<usize>()
     }
 
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        match &self.slots {
-            None => out.push(0),
-            Some(slots) => {
-                out.push(1);
-                put_count(slots.len(), out);
-                put_values(slots, u16::to_le_bytes, out);
-            }
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        if !self.lists.is_empty() {
+            out.push(WITH_LISTS);
+            put_count(self.lists.len(), out);
+            self.lists.iter().for_each(|lists| lists.write(out));
         }
-        self.nulls.write(out);
-        self.booleans.write(out);
-        self.trues.write(out);
-        self.has_number.write(out);
-        if let Some(numbers) = &self.numbers {
-            numbers.write(out);
-        }
-        self.has_text.write(out);
-        if let Some(texts) = &self.texts {
-            texts.write(out);
-        }
+        self.scalars.write(out);
     }
 
     /// Decodes a column of a block of `len` records.
-    pub(crate) fn read(decoder: &mut Decoder<'_>, len: usize) -> Result<Self, Damaged> {
-        let slots = match decoder.u8()? {
-            0 => None,
-            1 => {
-                let count = decoder.count(len)?;
-                let slots = decoder.values(count, u16::from_le_bytes)?;
-                let ascending = slots.windows(2).all(|pair| pair[0] < pair[1]);
-                if !ascending || slots.last().is_some_and(|&slot| slot as usize >= len) {
-                    return Err(Damaged("slots of a sparse column"));
-                }
-                Some(slots)
-            }
-            _ => return Err(Damaged("column")),
+    pub(super) fn read(decoder: &mut Decoder<'_>, len: usize) -> Result<Self, Damaged> {
+        let count = match decoder.take(WITH_LISTS) {
+            true => decoder.count(len)?,
+            false => 0,
         };
-        let rows = slots.as_ref().map_or(len, |slots| slots.len());
-        debug_assert!(rows <= BLOCK_RECORDS, "the block's length was checked");
-        let mut column = Self::new(slots);
-        column.nulls = RowSet::read(decoder, rows)?;
-        column.booleans = RowSet::read(decoder, rows)?;
-        column.trues = RowSet::read(decoder, rows)?;
-        column.has_number = RowSet::read(decoder, rows)?;
-        if !matches!(column.has_number, RowSet::None) {
-            column.numbers = Some(Numbers::read(decoder, rows)?);
-        }
-        column.has_text = RowSet::read(decoder, rows)?;
-        if !matches!(column.has_text, RowSet::None) {
-            column.texts = Some(Texts::read(decoder, rows)?);
-        }
-        Ok(column)
-    }
-}
-
-/// Calls `visit` with each slot of a word of a mask and with what `map` returns for its number. The numbers of all slots are
-/// mapped, because that is faster than to choose among them.
-#[inline(always)]
-pub(crate) fn each_of_word<T: Copy>(
-    first: usize,
-    word: u64,
-    numbers: [f64; 64],
-    map: impl Fn(f64) -> T,
-    mut visit: impl FnMut(usize, T),
-) {
-    let mapped = numbers.map(map);
-    if word == u64::MAX {
-        let each = mapped.iter().enumerate();
-        return each.for_each(|(at, &value)| visit(first + at, value));
-    }
-    let mut left = word;
-    while left != 0 {
-        let at = left.trailing_zeros() as usize;
-        visit(first + at, mapped[at]);
-        left &= left - 1;
+        let lists = (0..count).map(|_| Lists::read(decoder, len));
+        Ok(Self {
+            lists: lists.collect::<Result<_, _>>()?,
+            scalars: Scalars::read(decoder, len)?,
+        })
     }
 }

@@ -40,6 +40,13 @@ impl<'a> Decoder<'a> {
         Ok(*taken)
     }
 
+    /// Whether the next byte is `byte`, which is then consumed.
+    pub(crate) fn take(&mut self, byte: u8) -> bool {
+        let rest = self.rest.strip_prefix(&[byte]);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
     pub(crate) fn u8(&mut self) -> Result<u8, Damaged> {
         Ok(self.array::<1>()?[0])
     }

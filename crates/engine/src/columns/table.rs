@@ -2,11 +2,12 @@
 
 use std::sync::OnceLock;
 
-use crate::columns::column::{Column, TypeCounts};
+use crate::columns::column::Column;
 use crate::columns::encoding::{Damaged, Decoder, put_count};
 use crate::columns::integers::Integers;
 use crate::columns::mask::{BLOCK_RECORDS, Mask};
 use crate::columns::names::{ColumnId, ColumnNames};
+use crate::columns::type_counts::TypeCounts;
 use crate::json::write_value;
 use crate::record::Value;
 

@@ -58,7 +58,7 @@ impl ValueSet {
                     }
                     set.texts.texts.insert(text.as_bytes().into());
                 }
-                Value::Null => {}
+                Value::Null | Value::List(_) => {}
             }
         }
         set.numbers.sorted.sort_unstable_by(f64::total_cmp);
@@ -79,7 +79,7 @@ impl ValueSet {
             Value::Boolean(boolean) => self.booleans[usize::from(boolean)],
             Value::Number(number) => self.numbers.bits.contains(&bits_of(number)),
             Value::Text(text) => self.texts.texts.contains(text.as_bytes()),
-            Value::Null => false,
+            Value::Null | Value::List(_) => false,
         }
     }
 }

@@ -11,7 +11,7 @@ pub(super) const PAGE: usize = 20;
 /// A search whose results the oracle collects.
 pub(super) struct Question {
     pub(super) vector: Vec<i32>,
-    /// Only records whose column has this value.
+    /// Only records whose column has this value, or a list with it.
     pub(super) equals: Option<(Box<str>, OwnedValue)>,
     /// Score and id, best first; equal scores by rising id.
     best: Vec<(u32, u64)>,
@@ -32,9 +32,13 @@ impl Question {
     }
 
     fn admits(&self, data: &Data) -> bool {
-        self.equals
-            .as_ref()
-            .is_none_or(|(column, value)| data.get(column) == Some(value))
+        self.equals.as_ref().is_none_or(|(column, wanted)| {
+            let mut elements = data
+                .get(column)
+                .into_iter()
+                .flat_map(|value| value.borrow().elements());
+            elements.any(|element| element == wanted.borrow())
+        })
     }
 
     fn add(&mut self, score: u32, id: u64) {

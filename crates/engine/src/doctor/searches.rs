@@ -9,7 +9,7 @@ use crate::doctor::record_check::is_findable;
 use crate::doctor::sample::mixed;
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::record::{OwnedValue, SCORE_STEPS};
+use crate::record::{OwnedValue, SCORE_STEPS, Value as Cell};
 use crate::reply::outcome_of;
 use crate::runtime::{Metrics, StopFlag};
 use crate::search::{NewSearch, Page, Search, SearchScheduler, Searchable};
@@ -43,15 +43,18 @@ pub(super) fn questions(
             if !is_findable(settings, &record) {
                 return;
             }
-            let usable = |value: &OwnedValue| match value {
-                OwnedValue::Null => false,
-                OwnedValue::Text(text) => text.len() <= MAX_TEXT_BYTES,
-                OwnedValue::Boolean(_) | OwnedValue::Number(_) => true,
+            let usable = |value: &Cell<'_>| match value {
+                Cell::Null | Cell::List(_) => false,
+                Cell::Text(text) => text.len() <= MAX_TEXT_BYTES,
+                Cell::Boolean(_) | Cell::Number(_) => true,
             };
-            let cells = data.cells().iter().filter(|(_, value)| usable(value));
+            let cells = data.cells().iter().flat_map(|(name, value)| {
+                let elements = value.borrow().elements().filter(usable);
+                elements.map(move |element| (name, element))
+            });
             let cell = cells
                 .max_by_key(|(name, _)| mixed(at ^ name.len() as u64))
-                .cloned();
+                .map(|(name, value)| (name.clone(), OwnedValue::from(value)));
             let vector = record.vector.to_vec();
             oracle.questions.push(Question::new(vector.clone(), None));
             oracle.questions.push(Question::new(vector, cell));
@@ -105,7 +108,7 @@ fn search(
     let mut request = json!({ "form": "integer", "threshold": 0, "limit": PAGE });
     if let Some((column, value)) = &question.equals {
         let value = match value {
-            OwnedValue::Null => Value::Null,
+            OwnedValue::Null | OwnedValue::List(_) => Value::Null,
             OwnedValue::Boolean(boolean) => json!(boolean),
             OwnedValue::Number(number) => json!(number),
             OwnedValue::Text(text) => json!(text),

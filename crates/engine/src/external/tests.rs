@@ -111,13 +111,13 @@ fn an_upsert_stores_what_changed_and_touches_the_rest() {
         .iter()
         .map(|column| (&column.name[..], column.counts))
         .collect();
-    assert_eq!(names, [("a", [1, 0, 0, 0]), ("n", [0, 1, 0, 0])]);
+    assert_eq!(names, [("a", [1, 0, 0, 0, 0]), ("n", [0, 1, 0, 0, 0])]);
     assert_eq!(first.next_id, 5);
 
     let changed = json!([{ "id": 3, "data": { "a": "x" }, "vector": [3, 4] }, { "id": 4, "data": { "n": "1" }, "vector": [1, 0] }]);
     let second = rows.upsert(&rules, &changed, &none, 20).expect("stored");
     assert_eq!(puts(&second), [(4, false)]);
-    assert_eq!(second.columns[0].counts, [1, -1, 0, 0]);
+    assert_eq!(second.columns[0].counts, [1, -1, 0, 0, 0]);
     let ExternalChange::Put(put) = &second.changes[1] else {
         panic!("the second record is stored");
     };

@@ -49,8 +49,8 @@ pub struct ExternalPut {
 pub struct ColumnChange {
     /// The name.
     pub name: String,
-    /// Strings, numbers, booleans, nulls.
-    pub counts: [i64; 4],
+    /// Strings, numbers, booleans, nulls, lists.
+    pub counts: [i64; 5],
 }
 
 /// What a commit writes.
@@ -274,11 +274,12 @@ impl Columns {
                 OwnedValue::Number(_) => 1,
                 OwnedValue::Boolean(_) => 2,
                 OwnedValue::Null => 3,
+                OwnedValue::List(_) => 4,
             };
             let place = *self.places.entry(name.clone()).or_insert_with(|| {
                 self.changes.push(ColumnChange {
                     name: name.to_string(),
-                    counts: [0; 4],
+                    counts: [0; 5],
                 });
                 self.changes.len() - 1
             });
@@ -287,7 +288,7 @@ impl Columns {
     }
 
     fn finish(mut self) -> Vec<ColumnChange> {
-        self.changes.retain(|change| change.counts != [0; 4]);
+        self.changes.retain(|change| change.counts != [0; 5]);
         self.changes
     }
 }

@@ -172,6 +172,25 @@ impl NumberCounts {
         });
     }
 
+    /// Counts a record with several numbers, once in each bucket. Returns whether it has any.
+    pub(crate) fn count_list(&mut self, grain: Grain, numbers: impl Iterator<Item = f64>) -> bool {
+        let (mut near, mut far) = (Vec::new(), Vec::new());
+        for number in numbers {
+            match grain.bucket(number) {
+                Some(bucket) => near.push(bucket),
+                None => far.push(number.to_bits()),
+            }
+        }
+        near.sort_unstable();
+        near.dedup();
+        far.sort_unstable();
+        far.dedup();
+        near.iter().for_each(|&bucket| self.near.add(bucket));
+        far.iter()
+            .for_each(|&bits| *self.far.entry(bits).or_default() += 1);
+        !(near.is_empty() && far.is_empty())
+    }
+
     /// Adds the counts of another with the same grain.
     pub(crate) fn merge(&mut self, other: Self) {
         self.near.merge(other.near);

@@ -27,16 +27,19 @@ impl Histogram {
         }
     }
 
-    /// Counts the numbers of the records of `matches`.
+    /// Counts the numbers of the records of `matches`; a list once for each interval with a number of it.
     pub(crate) fn count(&mut self, block: &Block, matches: &Mask) {
         let Some(column) = block.body.columns.column(self.column) else {
             return;
         };
-        let rows = column.rows(matches);
-        if let Some((values, rows)) = column.numbers(&rows) {
+        let rows = column.scalars.rows(matches);
+        if let Some((values, rows)) = column.scalars.numbers(&rows) {
             self.records += rows.count() as u64;
             self.numbers.count(self.grain, values, &rows);
         }
+        column.each_list(matches, |_, list| {
+            self.records += u64::from(self.numbers.count_list(self.grain, list.numbers()));
+        });
     }
 
     /// Counts everything so far `factor` times.

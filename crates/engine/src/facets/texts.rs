@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::columns::{ColumnId, Mask, Strings, Texts};
+use crate::columns::{ColumnId, Mask, Scalars, Strings, Texts};
 use crate::runtime::{StopCheck, Stopped};
 use crate::snapshot::Body;
 
@@ -32,7 +32,9 @@ struct Entry {
     hash: u32,
     /// Place in `bodies` of the body that holds the string.
     body: u32,
-    /// Place of the string in the column of that body.
+    /// Place of the part of the column of that body that holds the string.
+    part: u16,
+    /// Place of the string in that part.
     string: u16,
     count: u32,
 }
@@ -109,15 +111,25 @@ impl TextCounts {
         }
     }
 
-    /// Counts the strings in the rows of `within`, which are rows of the column in `body`.
-    pub(crate) fn count(&mut self, body: &Arc<Body>, texts: &Texts, within: &Mask) {
+    /// Counts the strings in the rows of `within`, which are rows of a part of the column in `body`.
+    pub(crate) fn count(&mut self, body: &Arc<Body>, part: usize, texts: &Texts, within: &Mask) {
         if within.is_empty() {
             return;
         }
-        self.bodies.push(Arc::clone(body));
+        if part == 0
+            || self
+                .bodies
+                .last()
+                .is_none_or(|last| !Arc::ptr_eq(last, body))
+        {
+            self.bodies.push(Arc::clone(body));
+        }
+        let part = part as u16;
         let strings = texts.strings();
         match texts {
-            Texts::Plain(_) => within.iter().for_each(|row| self.add_here(strings, row, 1)),
+            Texts::Plain(_) => within
+                .iter()
+                .for_each(|row| self.add_here(part, strings, row, 1)),
             Texts::Coded { codes, .. } => {
                 let mut counts = std::mem::take(&mut self.codes);
                 counts.clear();
@@ -125,7 +137,7 @@ impl TextCounts {
                 codes.each_delta(within, |code| counts[code as usize] += 1);
                 for (code, &count) in counts.iter().enumerate() {
                     if count > 0 {
-                        self.add_here(strings, code, count);
+                        self.add_here(part, strings, code, count);
                     }
                 }
                 self.codes = counts;
@@ -149,7 +161,7 @@ impl TextCounts {
             let body = Arc::clone(&self.bodies[entry.body as usize]);
             self.add(
                 entry,
-                strings_of(&body, self.column).bytes(entry.string.into()),
+                strings_of(&body, self.column, entry.part).bytes(entry.string.into()),
             );
         }
         Ok(())
@@ -181,13 +193,14 @@ impl TextCounts {
         })
     }
 
-    fn add_here(&mut self, strings: &Strings, string: usize, count: u32) {
+    fn add_here(&mut self, part: u16, strings: &Strings, string: usize, count: u32) {
         let text = strings.bytes(string);
         let body = self.bodies.len() as u32 - 1;
         self.add(
             Entry {
                 hash: (self.hasher.hash_one(text) >> 32) as u32,
                 body,
+                part,
                 string: string as u16,
                 count,
             },
@@ -207,7 +220,8 @@ impl TextCounts {
         let same = |&at: &u32| {
             let entry = &entries[at];
             let body = &bodies[entry.body as usize];
-            entry.hash == new.hash && strings_of(body, *column).bytes(entry.string.into()) == text
+            let strings = || strings_of(body, *column, entry.part);
+            entry.hash == new.hash && strings().bytes(entry.string.into()) == text
         };
         if let Some(&at) = table.find(new.table_hash(), same) {
             entries[at].count += new.count;
@@ -228,12 +242,15 @@ pub(crate) struct TextAt<'a> {
 impl<'a> TextAt<'a> {
     pub(crate) fn get(&self) -> &'a str {
         let body = &self.counts.bodies[self.entry.body as usize];
-        strings_of(body, self.counts.column).get(self.entry.string.into())
+        let strings = strings_of(body, self.counts.column, self.entry.part);
+        strings.get(self.entry.string.into())
     }
 }
 
-fn strings_of(body: &Body, column: ColumnId) -> &Strings {
-    let texts = body.columns.column(column).and_then(|column| column.text());
+fn strings_of(body: &Body, column: ColumnId, part: u16) -> &Strings {
+    let column = body.columns.column(column);
+    let part = column.and_then(|column| column.part(part.into()));
+    let texts = part.and_then(Scalars::text);
     texts
         .expect("a block whose strings were counted has some")
         .strings()

@@ -18,6 +18,8 @@ use crate::snapshot::Block;
 #[derive(Debug)]
 pub(crate) struct ValueCounts {
     column: ColumnId,
+    /// Records with a value other than null and `[]`.
+    records: u64,
     /// Records with `false`, records with `true`.
     booleans: [u64; 2],
     numbers: NumberCounts,
@@ -29,31 +31,35 @@ impl ValueCounts {
     pub(crate) fn new(column: ColumnId, hasher: &DefaultHashBuilder) -> Self {
         Self {
             column,
+            records: 0,
             booleans: [0; 2],
             numbers: NumberCounts::default(),
             texts: TextCounts::new(column, hasher.clone()),
         }
     }
 
-    /// Counts the values of the records of `matches`.
+    /// Counts the values of the records of `matches`, and each distinct element of a list.
     pub(crate) fn count(&mut self, block: &Block, matches: &Mask) {
         let Some(column) = block.body.columns.column(self.column) else {
             return;
         };
-        let rows = column.rows(matches);
-        for (at, count) in self.booleans.iter_mut().enumerate() {
-            *count += column.booleans(at == 1, &rows).count() as u64;
-        }
-        if let Some((values, rows)) = column.numbers(&rows) {
-            self.numbers.count(Grain::Value, values, &rows);
-        }
-        if let Some((strings, rows)) = column.texts(&rows) {
-            self.texts.count(&block.body, strings, &rows);
-        }
+        self.records += column.with_value(matches).count() as u64;
+        column.each_part(matches, |at, part, rows| {
+            for (at, count) in self.booleans.iter_mut().enumerate() {
+                *count += part.booleans(at == 1, rows).count() as u64;
+            }
+            if let Some((values, rows)) = part.numbers(rows) {
+                self.numbers.count(Grain::Value, values, &rows);
+            }
+            if let Some((strings, rows)) = part.texts(rows) {
+                self.texts.count(&block.body, at, strings, &rows);
+            }
+        });
     }
 
     /// Counts everything so far `factor` times.
     pub(crate) fn multiply(&mut self, factor: u32) {
+        self.records *= u64::from(factor);
         (self.booleans.iter_mut()).for_each(|count| *count *= u64::from(factor));
         self.numbers.multiply(factor);
         self.texts.multiply(factor);
@@ -68,6 +74,7 @@ impl ValueCounts {
     /// # Errors
     /// [`Stopped`].
     pub(crate) fn merge(&mut self, other: Self, stop_check: &StopCheck<'_>) -> Result<(), Stopped> {
+        self.records += other.records;
         for (count, other) in self.booleans.iter_mut().zip(other.booleans) {
             *count += other;
         }
@@ -110,7 +117,6 @@ impl ValuesWriter<'_> {
             stop_check.before_testing(TEXT_BYTES)?;
             top.add(count, || Value::Text(text.get()));
         }
-        let records = top.records();
         let (values, other) = top.finish();
         let out = self.out;
         out.extend_from_slice(b",\"type\":\"values\",\"values\":[");
@@ -131,7 +137,7 @@ impl ValuesWriter<'_> {
         }
         out.push(b']');
         write_member("other", other, out);
-        write_member("missing", self.matches - records, out);
+        write_member("missing", self.matches - counts.records, out);
         Ok(())
     }
 }
@@ -144,8 +150,8 @@ fn too_long(at: usize) -> Error {
 /// Keeps the first values of the order: count descending, then type, then value ascending.
 pub(crate) struct TopValues<'a> {
     top: TopK<Counted<'a>>,
-    /// Records with a value that was added.
-    records: u64,
+    /// The sum of all counts.
+    sum: u64,
 }
 
 /// A value and how many records hold it.
@@ -160,28 +166,23 @@ impl<'a> TopValues<'a> {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             top: TopK::new(limit),
-            records: 0,
+            sum: 0,
         }
     }
 
     /// Adds a value with its count, each value once. `value` is only called when the count may be high enough.
     pub(crate) fn add(&mut self, count: u64, value: impl FnOnce() -> Value<'a>) {
-        self.records += count;
+        self.sum += count;
         if count > 0 && self.top.last().is_none_or(|last| count >= last.count) {
             let value = value();
             self.top.push(Counted { value, count });
         }
     }
 
-    /// Records with a value that was added.
-    pub(crate) fn records(&self) -> u64 {
-        self.records
-    }
-
-    /// The values kept, in order, and how many records hold others.
+    /// The values kept, in order, and the sum of the counts of others.
     pub(crate) fn finish(self) -> (Vec<Counted<'a>>, u64) {
         let listed: u64 = self.top.iter().map(|counted| counted.count).sum();
-        (self.top.into_sorted(), self.records - listed)
+        (self.top.into_sorted(), self.sum - listed)
     }
 }
 
@@ -213,6 +214,7 @@ fn by_value(a: Value<'_>, b: Value<'_>) -> Ordering {
         Value::Boolean(_) => 1,
         Value::Number(_) => 2,
         Value::Text(_) => 3,
+        Value::List(_) => 4,
     };
     match (a, b) {
         (Value::Boolean(a), Value::Boolean(b)) => a.cmp(&b),

@@ -60,7 +60,8 @@ impl BoundRule {
         stop_check: &StopCheck<'_>,
     ) -> Result<bool, Stopped> {
         let value = self.column.and_then(|id| columns.value(slot, id));
-        stop_check.before_testing(text_of(value).map_or(0, str::len))?;
+        let texts = value.into_iter().flat_map(Value::strings);
+        stop_check.before_testing(texts.map(str::len).sum())?;
         Ok(self.predicate.holds(value) != self.negated)
     }
 
@@ -110,13 +111,5 @@ impl BoundRules {
             .collect();
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
         order.into_iter().map(|(_, node)| node).collect()
-    }
-}
-
-/// The string that a record has in a column.
-pub(super) fn text_of(value: Option<Value<'_>>) -> Option<&str> {
-    match value {
-        Some(Value::Text(text)) => Some(text),
-        _ => None,
     }
 }

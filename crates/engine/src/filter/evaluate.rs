@@ -1,7 +1,8 @@
 //! Evaluation of a bound filter: on the records of a block, or on one record.
 
 use crate::columns::{Columns, Mask};
-use crate::filter::bound::{BoundFilter, BoundNode, text_of};
+use crate::filter::bound::{BoundFilter, BoundNode};
+use crate::record::Value;
 use crate::runtime::{StopCheck, Stopped};
 
 impl BoundFilter {
@@ -91,7 +92,8 @@ impl BoundNode {
             Self::Rule(rule) => rule.matches(columns, slot, stop_check),
             Self::MultiPattern(rules) => {
                 let value = rules.column().and_then(|id| columns.value(slot, id));
-                rules.matches(text_of(value), stop_check)
+                let texts = value.into_iter().flat_map(Value::strings);
+                rules.matches(texts, stop_check)
             }
             Self::All(rules) => {
                 for node in &rules.nodes {

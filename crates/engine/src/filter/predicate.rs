@@ -4,7 +4,7 @@ use memchr::memmem::Finder;
 
 use std::sync::Arc;
 
-use crate::columns::{Column, Comparison, Mask, Texts, ValueSet};
+use crate::columns::{Column, Comparison, Mask, Scalars, Texts, ValueSet};
 use crate::filter::ast::{Operand, Operator, Rule};
 use crate::json::{Instant, parse_time};
 use crate::record::{OwnedValue, Value};
@@ -79,27 +79,37 @@ impl Predicate {
             Value::Boolean(boolean) => Self::Boolean(boolean),
             Value::Number(number) => Self::Number(Comparison::Equal, number),
             Value::Text(text) => Self::Equals(text.into()),
-            Value::Null => Self::Never,
+            Value::Null | Value::List(_) => Self::Never,
         }
     }
 
-    /// Whether the predicate holds for a value; `None` if the record lacks the column.
+    /// Whether the predicate holds for a value, or for one of the elements of a list; `None` if the record lacks the column.
     pub(super) fn holds(&self, value: Option<Value<'_>>) -> bool {
+        match value {
+            None => matches!(self, Self::Empty),
+            Some(Value::List(list)) => {
+                let is_empty = matches!(self, Self::Empty) && list.len() == 0;
+                is_empty || list.iter().any(|element| self.holds_for(element))
+            }
+            Some(value) => self.holds_for(value),
+        }
+    }
+
+    /// Whether the predicate holds for a value that is no list.
+    fn holds_for(&self, value: Value<'_>) -> bool {
         match (self, value) {
-            (Self::Empty, None | Some(Value::Null)) => true,
-            (Self::Empty, Some(Value::Text(text))) => text.is_empty(),
-            (Self::Boolean(wanted), Some(Value::Boolean(found))) => *wanted == found,
-            (Self::Number(comparison, wanted), Some(Value::Number(found))) => {
+            (Self::Empty, Value::Null) => true,
+            (Self::Empty, Value::Text(text)) => text.is_empty(),
+            (Self::Boolean(wanted), Value::Boolean(found)) => *wanted == found,
+            (Self::Number(comparison, wanted), Value::Number(found)) => {
                 comparison.holds(found, *wanted)
             }
-            (Self::Equals(wanted), Some(Value::Text(found))) => **wanted == *found,
-            (Self::StartsWith(prefix), Some(Value::Text(found))) => found.starts_with(&**prefix),
-            (Self::EndsWith(suffix), Some(Value::Text(found))) => found.ends_with(&**suffix),
-            (Self::Contains(finder), Some(Value::Text(found))) => {
-                finder.find(found.as_bytes()).is_some()
-            }
-            (Self::OneOf(set), Some(found)) => set.contains(found),
-            (Self::Time(comparison, wanted), Some(Value::Text(found))) => {
+            (Self::Equals(wanted), Value::Text(found)) => **wanted == *found,
+            (Self::StartsWith(prefix), Value::Text(found)) => found.starts_with(&**prefix),
+            (Self::EndsWith(suffix), Value::Text(found)) => found.ends_with(&**suffix),
+            (Self::Contains(finder), Value::Text(found)) => finder.find(found.as_bytes()).is_some(),
+            (Self::OneOf(set), found) => set.contains(found),
+            (Self::Time(comparison, wanted), Value::Text(found)) => {
                 is_time(found, *comparison, *wanted)
             }
             _ => false,
@@ -116,29 +126,33 @@ impl Predicate {
         stop_check.before_testing(RULE_BYTES)?;
         match (self, column) {
             (Self::Empty, None) => Ok(within.clone()),
-            (Self::Empty, Some(column)) => {
-                Ok(within.without(&column.by_row(within, |rows| Ok(non_empty(column, rows)))?))
-            }
             (_, None) => Ok(Mask::empty()),
-            (_, Some(column)) => column.by_row(within, |rows| self.rows(column, rows, stop_check)),
+            (_, Some(column)) => {
+                let test = |values: &Scalars, rows: &Mask| self.rows(values, rows, stop_check);
+                let mut held = column.any(within, test)?;
+                if let Self::Empty = self {
+                    held.or(&within.without(&column.with_value(within)));
+                }
+                Ok(held)
+            }
         }
     }
 
-    /// The rows of `within` for which the predicate holds; not for [`Predicate::Empty`].
+    /// The rows of `within` for whose value the predicate holds.
     fn rows(
         &self,
-        column: &Column,
+        values: &Scalars,
         within: &Mask,
         stop_check: &StopCheck<'_>,
     ) -> Result<Mask, Stopped> {
         let texts = |test: &dyn Fn(&Texts, &Mask) -> Result<Mask, Stopped>| {
-            column
+            values
                 .texts(within)
                 .map_or(Ok(Mask::empty()), |(texts, rows)| test(texts, &rows))
         };
         match self {
-            Self::Boolean(boolean) => Ok(column.booleans(*boolean, within)),
-            Self::Number(comparison, value) => Ok(match column.numbers(within) {
+            Self::Boolean(boolean) => Ok(values.booleans(*boolean, within)),
+            Self::Number(comparison, value) => Ok(match values.numbers(within) {
                 Some((numbers, rows)) => numbers.mask(*comparison, *value, &rows),
                 None => Mask::empty(),
             }),
@@ -148,30 +162,40 @@ impl Predicate {
             Self::Contains(finder) => {
                 texts(&|texts, rows| texts.containing(finder, rows, stop_check))
             }
-            Self::OneOf(set) => Ok(column.in_set(set, within)),
+            Self::OneOf(set) => Ok(values.in_set(set, within)),
             Self::Time(comparison, wanted) => texts(&|texts, rows| {
                 texts.by_entry(rows, |strings, rows| {
                     stop_check.before_testing(TIME_BYTES * rows.count())?;
                     Ok(strings.passing(|text| is_time(text, *comparison, *wanted), rows))
                 })
             }),
-            Self::Empty | Self::Never => Ok(Mask::empty()),
+            Self::Empty => texts(&|texts, rows| Ok(texts.equal("", rows))),
+            Self::Never => Ok(Mask::empty()),
         }
     }
 
     /// Estimated nanoseconds that each match adds to the cost.
     pub(super) fn match_cost(&self, column: Option<&Column>) -> f64 {
-        match (self, column.and_then(Column::text)) {
+        let mut texts = column
+            .into_iter()
+            .flat_map(Column::parts)
+            .filter_map(Scalars::text);
+        match self {
             // The search of a block's text is restarted after each match.
-            (Self::Contains(_), Some(Texts::Plain(_))) => 15.0,
+            Self::Contains(_) if texts.any(|texts| matches!(texts, Texts::Plain(_))) => 15.0,
             _ => 0.0,
         }
     }
 
     /// Estimated nanoseconds to evaluate the predicate on a whole block of `records` records without a match.
     pub(super) fn cost(&self, column: Option<&Column>, records: usize) -> f64 {
-        let Some(column) = column else { return 0.0 };
-        let Some(texts) = column.text() else {
+        let parts = column.into_iter().flat_map(Column::parts);
+        parts.map(|part| self.cost_of(part, records)).sum()
+    }
+
+    /// As [`Predicate::cost`], for a part of a column.
+    fn cost_of(&self, values: &Scalars, records: usize) -> f64 {
+        let Some(texts) = values.text() else {
             return match self {
                 Self::OneOf(_) => 1000.0 + LOOK_UP_COST * records as f64,
                 _ => 1000.0,
@@ -202,18 +226,4 @@ pub(super) fn contains_cost(bytes: f64) -> f64 {
 /// Returns whether `text` is a time for which `time OP wanted` holds.
 fn is_time(text: &str, comparison: Comparison, wanted: Instant) -> bool {
     parse_time(text).is_ok_and(|time| comparison.holds(time, wanted))
-}
-
-/// The rows of `within` with a boolean, a number or a non-empty string.
-fn non_empty(column: &Column, within: &Mask) -> Mask {
-    let mut rows_with_value = column.booleans(true, within);
-    rows_with_value.or(&column.booleans(false, within));
-    if let Some((_, rows)) = column.numbers(within) {
-        rows_with_value.or(&rows);
-    }
-    if let Some((texts, mut rows)) = column.texts(within) {
-        rows.and_not(&texts.equal("", &rows));
-        rows_with_value.or(&rows);
-    }
-    rows_with_value
 }

@@ -19,4 +19,6 @@ pub use time::time_text;
 pub(crate) use time::{Instant, parse_time, write_time};
 pub use tree::check;
 pub(crate) use tree::{Json, parse};
-pub(crate) use write::{write_cells, write_integer, write_number, write_string, write_value};
+pub(crate) use write::{
+    write_cells, write_integer, write_number, write_string, write_text, write_value,
+};

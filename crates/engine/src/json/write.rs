@@ -108,6 +108,33 @@ pub(crate) fn write_value(value: Value<'_>, out: &mut Vec<u8>) {
         Value::Boolean(false) => out.extend_from_slice(b"false"),
         Value::Number(number) => write_number(number, out),
         Value::Text(text) => write_string(text, out),
+        Value::List(list) => {
+            out.push(b'[');
+            for (at, element) in list.iter().enumerate() {
+                if at > 0 {
+                    out.push(b',');
+                }
+                write_value(element, out);
+            }
+            out.push(b']');
+        }
+    }
+}
+
+/// Appends the text that a value has where it is embedded: of a list, the texts of its elements, joined by `, `.
+pub(crate) fn write_text(value: Value<'_>, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => {}
+        Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+        Value::Boolean(_) | Value::Number(_) => write_value(value, out),
+        Value::List(list) => {
+            for (at, element) in list.iter().enumerate() {
+                if at > 0 {
+                    out.extend_from_slice(b", ");
+                }
+                write_text(element, out);
+            }
+        }
     }
 }
 

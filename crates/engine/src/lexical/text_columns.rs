@@ -1,15 +1,15 @@
 //! The columns whose words count: those that are embedded.
 
 use crate::columns::{ColumnId, ColumnNames, Columns};
-use crate::json::write_number;
+use crate::json::write_text;
 use crate::record::Value;
 
 /// The embedded columns of a database.
 #[derive(Clone, Debug)]
 pub(crate) enum TextColumns {
-    /// Every string column.
+    /// Every string column, and lists with a string.
     Strings,
-    /// These columns, with their strings, numbers and booleans.
+    /// These columns, with their strings, numbers, booleans and lists.
     Chosen(Vec<ColumnId>),
 }
 
@@ -29,26 +29,27 @@ impl TextColumns {
         slot: usize,
         mut visit: impl FnMut(ColumnId, &str),
     ) {
+        let mut visit = |id, value: Value<'_>| match value {
+            Value::Text(text) => visit(id, text),
+            value => {
+                let mut text = Vec::new();
+                write_text(value, &mut text);
+                if !text.is_empty() {
+                    visit(id, &String::from_utf8_lossy(&text));
+                }
+            }
+        };
         match self {
             Self::Strings => {
-                for (id, value) in columns.cells(slot) {
-                    if let Value::Text(text) = value {
-                        visit(id, text);
-                    }
-                }
+                let cells = columns.cells(slot);
+                cells
+                    .filter(|(_, value)| value.strings().next().is_some())
+                    .for_each(|(id, value)| visit(id, value));
             }
             Self::Chosen(ids) => {
                 for &id in ids {
-                    match columns.value(slot, id) {
-                        Some(Value::Text(text)) => visit(id, text),
-                        Some(Value::Number(number)) => {
-                            let mut text = Vec::new();
-                            write_number(number, &mut text);
-                            visit(id, &String::from_utf8_lossy(&text));
-                        }
-                        Some(Value::Boolean(true)) => visit(id, "true"),
-                        Some(Value::Boolean(false)) => visit(id, "false"),
-                        Some(Value::Null) | None => {}
+                    if let Some(value) = columns.value(slot, id) {
+                        visit(id, value);
                     }
                 }
             }

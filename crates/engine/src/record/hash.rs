@@ -13,22 +13,9 @@ pub(crate) fn record_hash(data: &Data, vector: Option<&[i32]>) -> [u8; 16] {
         .collect();
     cells.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     let mut parts = Vec::with_capacity(cells.len() * 3 + 1);
-    let numbers: Vec<[u8; 8]> = cells
-        .iter()
-        .map(|(_, value)| match value {
-            // Adding 0 turns -0 into 0.
-            OwnedValue::Number(number) => (number + 0.0).to_le_bytes(),
-            _ => [0; 8],
-        })
-        .collect();
-    for ((name, value), number) in cells.iter().zip(&numbers) {
-        let (kind, bytes): (&[u8], &[u8]) = match value {
-            OwnedValue::Null => continue,
-            OwnedValue::Boolean(false) => (b"f", b""),
-            OwnedValue::Boolean(true) => (b"t", b""),
-            OwnedValue::Number(_) => (b"n", number),
-            OwnedValue::Text(text) => (b"s", text.as_bytes()),
-        };
+    let contents: Vec<_> = cells.iter().map(|(_, value)| Content::of(value)).collect();
+    for ((name, _), content) in cells.iter().zip(&contents) {
+        let (kind, bytes) = content.parts();
         parts.extend([name.as_bytes(), kind, bytes]);
     }
     let vector: Vec<u8> = vector
@@ -38,6 +25,50 @@ pub(crate) fn record_hash(data: &Data, vector: Option<&[i32]>) -> [u8; 16] {
         .collect();
     parts.push(&vector);
     content_hash(&parts)
+}
+
+/// What is hashed of a value.
+enum Content<'a> {
+    Null,
+    Boolean(bool),
+    Number([u8; 8]),
+    Text(&'a str),
+    /// The type of each element, how many bytes it has, and these bytes.
+    List(Vec<u8>),
+}
+
+impl<'a> Content<'a> {
+    fn of(value: &'a OwnedValue) -> Self {
+        match value {
+            OwnedValue::Null => Self::Null,
+            OwnedValue::Boolean(boolean) => Self::Boolean(*boolean),
+            // Adding 0 turns -0 into 0.
+            OwnedValue::Number(number) => Self::Number((number + 0.0).to_le_bytes()),
+            OwnedValue::Text(text) => Self::Text(text),
+            OwnedValue::List(elements) => {
+                let mut all = Vec::new();
+                for element in elements.iter().map(Self::of) {
+                    let (kind, bytes) = element.parts();
+                    all.extend_from_slice(kind);
+                    all.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+                    all.extend_from_slice(bytes);
+                }
+                Self::List(all)
+            }
+        }
+    }
+
+    /// A letter for the type, and the bytes of the value.
+    fn parts(&self) -> (&[u8], &[u8]) {
+        match self {
+            Self::Null => (b"", b""),
+            Self::Boolean(false) => (b"f", b""),
+            Self::Boolean(true) => (b"t", b""),
+            Self::Number(number) => (b"n", number),
+            Self::Text(text) => (b"s", text.as_bytes()),
+            Self::List(elements) => (b"l", elements),
+        }
+    }
 }
 
 /// Hashes `parts` to 16 bytes (BLAKE3, truncated).

@@ -30,5 +30,5 @@ pub(crate) use unit_vector::{direction_of, q30_to_f32, q30_to_f64, text_vector, 
 pub(crate) use uuid_maker::UuidMaker;
 pub(crate) use validation::ValidationErrors;
 pub use validation::{ValidationCode, ValidationError};
-pub(crate) use value::{Data, OwnedValue, Value};
+pub(crate) use value::{Data, Elements, List, MAX_LIST_ELEMENTS, OwnedValue, Value};
 pub(crate) use weight::{Extra, Weight};

@@ -2,6 +2,7 @@
 
 use crate::columns::ColumnNames;
 use crate::error::Error;
+use crate::json::write_text;
 use crate::record::{Data, OwnedValue, ValidationCode, ValidationError, Vectors, to_unit_q30};
 use crate::settings::Settings;
 use crate::write::parsing::{GivenPassage, NewRecord};
@@ -109,9 +110,13 @@ pub(super) fn check_passages(
         check_vector(settings, Some(vector.len()), record.embedded_by.as_deref())
             .map_err(within)?;
         let length = match record.data.get(&place.column) {
-            Some(OwnedValue::Text(text)) => text.encode_utf16().count(),
             Some(OwnedValue::Number(_) | OwnedValue::Boolean(_)) => usize::MAX,
-            Some(OwnedValue::Null) | None => 0,
+            Some(value) => {
+                let mut text = Vec::new();
+                write_text(value.borrow(), &mut text);
+                String::from_utf8_lossy(&text).encode_utf16().count()
+            }
+            None => 0,
         };
         if place.start >= place.end || place.end as usize > length {
             let detail = "must be a range of characters of a column of the record";

@@ -229,7 +229,7 @@ fn line_by_line_with_the_bad_ones_left_out() {
         json!({ "id": 2, "data": {}, "vector": [1, 2] }).to_string(),
         good(3, UUID[0]),
         "  \r".to_owned(),
-        json!({ "id": 4, "data": { "a": [] }, "vector": vector(1) }).to_string(),
+        json!({ "id": 4, "data": { "a": {} }, "vector": vector(1) }).to_string(),
         json!({ "id": 5, "data": {} }).to_string(),
         json!({ "id": 6, "data": {}, "vector": [0, 0, 0, 0, 0, 0, 0, 0] }).to_string(),
         good(7, UUID[1]) + "\r",

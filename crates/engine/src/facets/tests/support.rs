@@ -23,7 +23,9 @@ impl Random {
     }
 }
 
-pub(crate) const COLUMNS: [&str; 6] = ["mixed", "whole", "float", "word", "unique", "rare"];
+pub(crate) const COLUMNS: [&str; 8] = [
+    "mixed", "whole", "float", "word", "unique", "rare", "list", "tags",
+];
 
 /// A random value of a column. The columns together use every encoding.
 fn value(random: &mut Random, column: usize) -> Option<OwnedValue> {
@@ -50,7 +52,17 @@ fn value(random: &mut Random, column: usize) -> Option<OwnedValue> {
             "a longer text that most records have alone {}",
             random.below(100_000)
         )),
-        _ if random.below(40) > 0 => None,
+        5 if random.below(40) > 0 => None,
+        6 if random.below(3) > 0 => {
+            let column = random.below(4);
+            let elements = (0..random.below(6)).filter_map(|_| value(random, column));
+            let elements = elements.filter(|element| *element != OwnedValue::Null);
+            Some(OwnedValue::List(elements.collect()))
+        }
+        7 => {
+            let elements = (0..random.below(6)).filter_map(|_| value(random, 3));
+            Some(OwnedValue::List(elements.collect()))
+        }
         _ => value(random, 0),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use memchr::memmem::Finder;
 
-use crate::columns::{ColumnId, Columns, Mask, Texts};
+use crate::columns::{Column, ColumnId, Columns, Mask, Scalars, Texts};
 use crate::filter::multi_pattern::grams::{GramTable, SCAN_COST, TooManyComparisons};
 use crate::filter::predicate::contains_cost;
 use crate::runtime::{StopCheck, Stopped};
@@ -62,7 +62,7 @@ impl MultiPattern {
     ) -> Result<Mask, Stopped> {
         let matched = match self.column.and_then(|id| columns.column(id)) {
             None => Mask::empty(),
-            Some(column) => column.by_row(within, |rows| match column.texts(rows) {
+            Some(column) => column.any(within, |values, rows| match values.texts(rows) {
                 Some((texts, rows)) => self.rows(texts, &rows, stop_check),
                 None => Ok(Mask::empty()),
             })?,
@@ -74,29 +74,33 @@ impl MultiPattern {
         })
     }
 
-    /// Whether a record passes that has `text` in the column.
-    pub(in crate::filter) fn matches(
+    /// Whether a record passes that has these strings in the column.
+    pub(in crate::filter) fn matches<'t>(
         &self,
-        text: Option<&str>,
+        texts: impl IntoIterator<Item = &'t str>,
         stop_check: &StopCheck<'_>,
     ) -> Result<bool, Stopped> {
-        let matched = match text {
-            None => false,
-            Some(text) => {
-                let bytes = text.as_bytes();
-                match self.table_for(bytes.len(), [bytes]) {
-                    Some(table) => self.is_in(table, bytes, stop_check)?,
-                    None => self.is_in_one_by_one(bytes, stop_check)?,
-                }
+        for text in texts {
+            let bytes = text.as_bytes();
+            let matched = match self.table_for(bytes.len(), [bytes]) {
+                Some(table) => self.is_in(table, bytes, stop_check)?,
+                None => self.is_in_one_by_one(bytes, stop_check)?,
+            };
+            if matched {
+                return Ok(!self.negated);
             }
-        };
-        Ok(matched != self.negated)
+        }
+        Ok(self.negated)
     }
 
     /// Estimated nanoseconds that [`MultiPattern::mask`] takes for a block.
     pub(in crate::filter) fn cost(&self, columns: &Columns) -> f64 {
-        let text = self.column.and_then(|id| columns.column(id)?.text());
-        let (one_pass, one_by_one) = self.costs(text.map_or(0, Texts::searched_bytes));
+        let column = self.column.and_then(|id| columns.column(id));
+        let texts = column
+            .into_iter()
+            .flat_map(Column::parts)
+            .filter_map(Scalars::text);
+        let (one_pass, one_by_one) = self.costs(texts.map(Texts::searched_bytes).sum());
         1000.0 + one_pass.min(one_by_one)
     }
 

@@ -125,7 +125,7 @@ fn many_patterns_are_found_as_by_separate_searches() {
             .collect();
         let (column, substrings) = (names.id("text"), substrings.into_iter());
         if let Some(search) = MultiPattern::new(column, false, substrings) {
-            let text = column.and_then(|id| columns.column(id)?.text());
+            let text = column.and_then(|id| columns.column(id)?.scalars.text());
             let bytes = text.map_or(0, Texts::searched_bytes);
             together += usize::from(search.table_for(bytes, []).is_some());
         }

@@ -16,8 +16,17 @@ pub(super) fn passes(group: &Group, data: &Data) -> bool {
     }
 }
 
+/// Whether a rule holds for a value or, if its operator is positive, for one of the elements of a list.
 fn rule_holds(rule: &Rule, found: Option<&OwnedValue>) -> bool {
-    use OwnedValue::{Null, Number, Text};
+    use OwnedValue::{List, Null, Number, Text};
+    if let Some(List(elements)) = found {
+        let negative = rule.operator.is_negative();
+        let is_empty = matches!(rule.operator, Operator::IsEmpty | Operator::IsNotEmpty)
+            && elements.is_empty();
+        // A negative operator holds for none of the elements: each of them is tested by it.
+        let differs = |element| rule_holds(rule, Some(element)) != negative;
+        return (is_empty || elements.iter().any(differs)) != negative;
+    }
     let same = || match (found, &rule.operand) {
         (Some(found), Operand::Value(value)) => found == value,
         (Some(found), Operand::List(values)) => values.iter().any(|value| found == value),

@@ -86,9 +86,12 @@ pub(super) enum Style {
     Rare,
     Constant,
     Times,
+    Lists,
+    Tags,
+    Long,
 }
 
-pub(super) const STYLES: [Style; 10] = [
+pub(super) const STYLES: [Style; 13] = [
     Style::Mixed,
     Style::Small,
     Style::Wide,
@@ -99,6 +102,9 @@ pub(super) const STYLES: [Style; 10] = [
     Style::Rare,
     Style::Constant,
     Style::Times,
+    Style::Lists,
+    Style::Tags,
+    Style::Long,
 ];
 
 pub(super) fn value(random: &mut Random, style: Style) -> Option<OwnedValue> {
@@ -128,7 +134,26 @@ pub(super) fn value(random: &mut Random, style: Style) -> Option<OwnedValue> {
             )),
             _ => Some(OwnedValue::Text(random.of(&TIMES).into())),
         },
+        Style::Lists if random.below(4) == 0 => value(random, Style::Mixed),
+        Style::Lists => {
+            let (style, len) = (random.of(&STYLES[..10]), random.of(&[0, 1, 2, 5]));
+            list(random, style, len)
+        }
+        Style::Tags => {
+            let len = random.below(6);
+            list(random, Style::Words, len)
+        }
+        Style::Long if random.below(30) > 0 => list(random, Style::Small, 1),
+        Style::Long => {
+            let len = random.of(&[999, 1000]);
+            list(random, Style::Mixed, len)
+        }
     }
+}
+
+fn list(random: &mut Random, style: Style, len: usize) -> Option<OwnedValue> {
+    let elements = (0..len).map(|_| comparable(random, style));
+    Some(OwnedValue::List(elements.collect()))
 }
 
 pub(super) fn records(random: &mut Random, len: usize, styles: &[Style]) -> Vec<Data> {
@@ -187,7 +212,7 @@ fn time(random: &mut Random) -> Operand {
     Operand::Time(time.unwrap_or_else(|_| parse_time("2026-02-01").expect("a date")))
 }
 
-/// A value that is not null.
+/// A value that is not null, or an element of a list.
 fn comparable(random: &mut Random, style: Style) -> OwnedValue {
     loop {
         match value(random, style) {
@@ -195,6 +220,11 @@ fn comparable(random: &mut Random, style: Style) -> OwnedValue {
                 return OwnedValue::Number(random.of(&NUMBERS));
             }
             None | Some(OwnedValue::Null) => {}
+            Some(OwnedValue::List(elements)) => {
+                if !elements.is_empty() {
+                    return elements[random.below(elements.len())].clone();
+                }
+            }
             Some(value) => return value,
         }
     }
@@ -235,10 +265,7 @@ fn many_rules(random: &mut Random, styles: &[Style]) -> Vec<Node> {
             operator,
             Operator::Contains | Operator::NotContains | Operator::StartsWith | Operator::EndsWith
         );
-        let value = match value(random, if takes_any { style } else { Style::Words }) {
-            None | Some(OwnedValue::Null) => OwnedValue::Number(-0.0),
-            Some(value) => value,
-        };
+        let value = comparable(random, if takes_any { style } else { Style::Words });
         let rule = Node::Rule(Rule {
             column: format!("c{column}"),
             operator,

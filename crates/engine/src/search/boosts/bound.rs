@@ -156,11 +156,11 @@ impl BoundBy {
                 false => Score(0),
             },
             Self::Time(time, nearness) => nearness.of(block.times_of(*time).get(slot) as f64),
-            Self::Number(column, nearness) => match value(column) {
-                Some(Value::Number(number)) => nearness.of(number),
+            Self::Number(column, nearness) => greatest(value(column), |value| match value {
+                Value::Number(number) => nearness.of(number),
                 _ => Score(0),
-            },
-            Self::TimeText(column, nearness) => of_time_text(value(column), *nearness),
+            }),
+            Self::TimeText(column, nearness) => of_time_texts(value(column), *nearness),
         })
     }
 
@@ -199,7 +199,7 @@ impl BoundBy {
                 if let Some(column) = column.and_then(|id| columns.column(id)) {
                     for slot in within.iter() {
                         stop_check.before_testing(TIME_BYTES)?;
-                        add(slot, of_time_text(column.value(slot), *nearness));
+                        add(slot, of_time_texts(column.value(slot), *nearness));
                     }
                 }
             }
@@ -208,12 +208,18 @@ impl BoundBy {
     }
 }
 
-/// The nearness of a text that is a time; 0 for any other value.
-fn of_time_text(value: Option<Value<'_>>, nearness: Nearness) -> Score {
-    match value {
-        Some(Value::Text(text)) => {
+/// What `of` returns for a value: of a list, the greatest for one of its elements. 0 where there is none.
+fn greatest(value: Option<Value<'_>>, of: impl FnMut(Value<'_>) -> Score) -> Score {
+    let elements = value.into_iter().flat_map(Value::elements);
+    elements.map(of).max().unwrap_or(Score(0))
+}
+
+/// The nearness of a text that is a time, or the greatest of the elements of a list; 0 for any other value.
+fn of_time_texts(value: Option<Value<'_>>, nearness: Nearness) -> Score {
+    greatest(value, |value| match value {
+        Value::Text(text) => {
             parse_time(text).map_or(Score(0), |time| nearness.of(time.milliseconds as f64))
         }
         _ => Score(0),
-    }
+    })
 }

@@ -181,14 +181,21 @@ impl<'a> Builder<'a> {
         Ok(groups.into())
     }
 
-    /// The group of a value, which is made if there is none.
-    fn group_of(&mut self, row: RecordRow, value: Value<'_>) -> u32 {
-        let hash = match value {
+    fn hash_of(&self, value: Value<'_>) -> u64 {
+        match value {
             Value::Null => 0,
             Value::Boolean(boolean) => self.hasher.hash_one(boolean),
             Value::Number(number) => self.hasher.hash_one(number.to_bits()),
             Value::Text(text) => self.hasher.hash_one(text),
-        };
+            Value::List(list) => list.iter().fold(1, |hash, element| {
+                self.hasher.hash_one((hash, self.hash_of(element)))
+            }),
+        }
+    }
+
+    /// The group of a value, which is made if there is none.
+    fn group_of(&mut self, row: RecordRow, value: Value<'_>) -> u32 {
+        let hash = self.hash_of(value);
         let hash = (hash >> 32) as u32;
         let (values, snapshot, column) = (&self.values, self.snapshot, self.column);
         let is_same = |&group: &u32| {

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use crate::columns::{Column, Comparison, Mask};
+use crate::columns::{Comparison, Mask, Scalars};
 use crate::search::listing::sort::BlockKeys;
 use crate::search::listing::sort_key::SortKey;
 
@@ -28,7 +28,7 @@ impl<'a> KeyRange<'a> {
     }
 
     /// Removes records of a block whose value is outside of the range, and none whose value is inside. Some strings outside
-    /// are left, because strings are compared by their first bytes only.
+    /// are left, because strings are compared by their first bytes only; and all lists are left.
     pub(crate) fn narrow(&self, keys: &BlockKeys<'_>, mask: &mut Mask) {
         match keys {
             BlockKeys::Times(times) => {
@@ -40,19 +40,20 @@ impl<'a> KeyRange<'a> {
                 let high = time(self.high).unwrap_or(i64::MAX);
                 *mask = times.mask_between(low, high, mask);
             }
-            BlockKeys::Column(Some(column)) => {
+            BlockKeys::Column(Some(column), _) => {
+                let scalars = &column.scalars;
                 let outside: Result<Mask, Infallible> =
-                    column.by_row(mask, |rows| Ok(self.outside(column, rows)));
+                    scalars.by_row(mask, |rows| Ok(self.outside(scalars, rows)));
                 mask.and_not(&outside.unwrap_or_else(|never| match never {}));
             }
-            BlockKeys::Column(None) => {}
+            BlockKeys::Column(None, _) => {}
         }
     }
 
     /// Rows of `within` whose value is outside of the range.
-    fn outside(&self, column: &Column, within: &Mask) -> Mask {
+    fn outside(&self, scalars: &Scalars, within: &Mask) -> Mask {
         let mut outside = Mask::empty();
-        if let Some((numbers, rows)) = column.numbers(within) {
+        if let Some((numbers, rows)) = scalars.numbers(within) {
             if let Some(SortKey::Number(low)) = self.low {
                 outside.or(&numbers.mask(Comparison::Less, *low, &rows));
             }
@@ -60,7 +61,7 @@ impl<'a> KeyRange<'a> {
                 outside.or(&numbers.mask(Comparison::Greater, *high, &rows));
             }
         }
-        if let Some((texts, rows)) = column.texts(within) {
+        if let Some((texts, rows)) = scalars.texts(within) {
             let text = |key: Option<&'a SortKey<'a>>| match key {
                 Some(SortKey::Text(text)) => Some(&**text),
                 _ => None,
@@ -81,10 +82,10 @@ mod tests {
     use crate::record::{Data, OwnedValue};
 
     /// Checks that no record of a range is removed, and returns how many are left at least of a range with one end.
-    fn narrowed(keys: &BlockKeys<'_>, records: usize) -> usize {
+    fn narrowed(keys: &BlockKeys<'_>, directions: &[bool], records: usize) -> usize {
         let mut least = records;
         for (first, last) in (0..records).zip((0..records).rev().cycle().skip(3)) {
-            for descending in [false, true] {
+            for &descending in directions {
                 let [first, last] = [first, last].map(|slot| Some(keys.at(slot)));
                 for (first, last) in [
                     (first.as_ref(), last.as_ref()),
@@ -117,7 +118,14 @@ mod tests {
         }
         let columns = builder.finish();
         let column = names.id("column").and_then(|id| columns.column(id));
-        narrowed(&BlockKeys::Column(column), records)
+        let of = |descending| {
+            narrowed(
+                &BlockKeys::Column(column, descending),
+                &[descending],
+                records,
+            )
+        };
+        of(false).min(of(true))
     }
 
     #[test]
@@ -137,7 +145,17 @@ mod tests {
             _ => text(String::new()),
         });
         narrowed_column(mixed.collect());
+        let lists = (0..60).map(|at| match at % 3 {
+            0 => OwnedValue::Number(f64::from(at % 7)),
+            1 => OwnedValue::List(
+                (0..at % 4)
+                    .map(|by| text((at * by % 11).to_string()))
+                    .collect(),
+            ),
+            _ => OwnedValue::List([f64::from(at), 5.0, 1.5].map(OwnedValue::Number).into()),
+        });
+        narrowed_column(lists.collect());
         let times = Integers::build(&(0..60).map(|at| at * 7 % 30).collect::<Vec<i64>>());
-        assert_eq!(narrowed(&BlockKeys::Times(&times), 60), 2);
+        assert_eq!(narrowed(&BlockKeys::Times(&times), &[false, true], 60), 2);
     }
 }

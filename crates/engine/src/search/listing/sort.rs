@@ -37,8 +37,8 @@ pub(crate) struct BoundSort<'a> {
 /// The values that the records of a block are ordered by.
 pub(crate) enum BlockKeys<'b> {
     Times(&'b Integers),
-    /// `None` for a column that no record of the block has.
-    Column(Option<&'b Column>),
+    /// `None` for a column that no record of the block has; whether the order is descending.
+    Column(Option<&'b Column>, bool),
 }
 
 impl Sort {
@@ -136,7 +136,8 @@ impl BoundSort<'_> {
             SortBy::Time(time) => BlockKeys::Times(block.times_of(*time)),
             SortBy::Column(_) => {
                 let column = self.column;
-                BlockKeys::Column(column.and_then(|column| block.body.columns.column(column)))
+                let column = column.and_then(|column| block.body.columns.column(column));
+                BlockKeys::Column(column, self.sort.descending)
             }
         }
     }
@@ -147,7 +148,10 @@ impl<'b> BlockKeys<'b> {
     pub(crate) fn at(&self, slot: usize) -> SortKey<'b> {
         match self {
             Self::Times(times) => SortKey::Time(times.get(slot)),
-            Self::Column(column) => SortKey::of(column.and_then(|column| column.value(slot))),
+            Self::Column(column, descending) => {
+                let value = column.and_then(|column| column.value(slot));
+                SortKey::of(value, *descending)
+            }
         }
     }
 }

@@ -53,13 +53,20 @@ impl<'a> SortKey<'a> {
         }
     }
 
-    /// The key of a column's value.
-    pub(crate) fn of(value: Option<Value<'a>>) -> Self {
+    /// The key of a column's value: of a list, that of the element which is the first one in this direction.
+    pub(crate) fn of(value: Option<Value<'a>>, descending: bool) -> Self {
         match value {
             None | Some(Value::Null) => Self::Missing,
             Some(Value::Boolean(value)) => Self::Boolean(value),
             Some(Value::Number(value)) => Self::Number(value),
             Some(Value::Text(value)) => Self::Text(Cow::Borrowed(value)),
+            Some(Value::List(list)) => {
+                let keys = list
+                    .iter()
+                    .map(|element| Self::of(Some(element), descending));
+                keys.min_by(|a, b| a.compare(b, descending))
+                    .unwrap_or(Self::Missing)
+            }
         }
     }
 

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use crate::json::{Reader, Shape, check_column, parse_time};
 use crate::record::{
-    Data, MAX_KEY_BYTES, MAX_RECORD_ID, OwnedValue, RecordKey, RecordUuid, ValidationCode,
-    ValidationError,
+    Data, MAX_KEY_BYTES, MAX_LIST_ELEMENTS, MAX_RECORD_ID, OwnedValue, RecordKey, RecordUuid,
+    ValidationCode, ValidationError,
 };
 
 pub(super) fn id(reader: &mut Reader<'_>) -> Read<Option<u64>> {
@@ -77,23 +77,56 @@ pub(super) fn data(reader: &mut Reader<'_>) -> Read<Data> {
         }
         let value = match reader.shape()? {
             Shape::Null => reader.null().map(|()| OwnedValue::Null)?,
-            Shape::Boolean => OwnedValue::Boolean(reader.boolean()?),
-            // Adding zero turns -0 into 0, which is how it would be written.
-            Shape::Number => OwnedValue::Number(reader.number()? + 0.0),
-            Shape::Text => OwnedValue::Text(reader.string()?.into()),
-            shape @ (Shape::Array | Shape::Object) => {
-                let detail = format!(
-                    "a value is a string, number, boolean or null, not {}",
-                    shape.name()
-                );
+            Shape::Array => list(reader)?,
+            Shape::Object => {
+                let detail = "a value is a string, number, boolean, null or a list, not an object";
                 note(reader, ValidationCode::WrongType, detail);
                 return reader.skip();
             }
+            shape => scalar(reader, shape)?,
         };
         cells.push((name.into(), value));
         Ok(())
     })?;
     Ok(Data::new(cells))
+}
+
+/// A list of at most [`MAX_LIST_ELEMENTS`] strings, numbers and booleans.
+fn list(reader: &mut Reader<'_>) -> Read<OwnedValue> {
+    let mut elements = Vec::new();
+    let mut count = 0;
+    array(reader, |reader, at| {
+        count = at + 1;
+        let shape = reader.shape()?;
+        if let Shape::Null | Shape::Array | Shape::Object = shape {
+            let detail = format!(
+                "an element of a list is a string, number or boolean, not {}",
+                shape.name()
+            );
+            note(reader, ValidationCode::WrongType, detail);
+            return reader.skip();
+        }
+        if count > MAX_LIST_ELEMENTS {
+            return reader.skip();
+        }
+        elements.push(scalar(reader, shape)?);
+        Ok(())
+    })?;
+    if count > MAX_LIST_ELEMENTS {
+        let detail = format!("a list has at most {MAX_LIST_ELEMENTS} elements, not {count}");
+        note(reader, ValidationCode::TooLarge, detail);
+    }
+    Ok(OwnedValue::List(elements.into()))
+}
+
+/// A string, number or boolean.
+fn scalar(reader: &mut Reader<'_>, shape: Shape) -> Read<OwnedValue> {
+    Ok(match shape {
+        Shape::Boolean => OwnedValue::Boolean(reader.boolean()?),
+        // Adding zero turns -0 into 0, which is how it would be written.
+        Shape::Number => OwnedValue::Number(reader.number()? + 0.0),
+        _ => OwnedValue::Text(reader.string()?.into()),
+    })
 }
 
 /// The created, changed and synced times.

@@ -109,7 +109,7 @@ fn data_is_written_as_it_was_read() {
             "{}",
             case.name
         );
-        assert_eq!(check(&out, 1), Ok(()));
+        assert_eq!(check(&out, 2), Ok(()));
     }
 }
 

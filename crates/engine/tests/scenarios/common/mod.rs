@@ -13,7 +13,7 @@ mod server;
 pub(crate) use faults::{Faults, assert_names_are_synced, run_with_faults};
 pub(crate) use image::image;
 pub(crate) use model::{Model, embed, embedded, fingerprint, settings};
-pub(crate) use oracle::{Known, Oracle, hits, total, uuid_of_key};
+pub(crate) use oracle::{Known, Oracle, elements, hits, total, uuid_of_key};
 pub(crate) use random::{Random, Vectors, random_boosts, random_data, random_filter, time};
 pub(crate) use server::{Server, assert_same, child, skipped, stop_flag};
 

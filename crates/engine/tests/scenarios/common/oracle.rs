@@ -174,7 +174,8 @@ fn blend(request: &Value) -> impl Fn(&Known, u32) -> u32 {
         let mut rest = 1_000_000_000;
         let mut sum = 0;
         if weight > 0 {
-            let columns: Vec<&str> = record.data.values().filter_map(Value::as_str).collect();
+            let columns: Vec<String> = record.data.values().filter_map(embedded_text).collect();
+            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
             rest -= weight;
             sum += weight * u128::from(words(&columns));
         }
@@ -184,6 +185,25 @@ fn blend(request: &Value) -> impl Fn(&Known, u32) -> u32 {
         }
         sum += rest * u128::from(cosine);
         ((sum + 500_000_000) / 1_000_000_000) as u32
+    }
+}
+
+/// The text of a value that has a string.
+fn embedded_text(value: &Value) -> Option<String> {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    };
+    let texts: Vec<String> = elements(value).iter().map(text).collect();
+    let is_embedded = elements(value).iter().any(Value::is_string);
+    is_embedded.then(|| texts.join(", "))
+}
+
+/// The elements of a list, or else the value.
+pub(crate) fn elements(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(elements) => elements,
+        value => std::slice::from_ref(value),
     }
 }
 
@@ -198,17 +218,20 @@ fn boost_of(boost: &Value, record: &Known) -> u128 {
     };
     let target = boost["target"].as_f64();
     let target = target.or_else(|| milliseconds(boost["target"].as_str()?));
-    let value = match boost["time"].as_str() {
-        Some("created_at" | "first_seen_time") => Some(record.created as f64),
-        Some("changed_at" | "last_changed_time") => Some(record.changed as f64),
-        Some(_) => Some(record.synced as f64),
+    let values: Vec<f64> = match boost["time"].as_str() {
+        Some("created_at" | "first_seen_time") => vec![record.created as f64],
+        Some("changed_at" | "last_changed_time") => vec![record.changed as f64],
+        Some(_) => vec![record.synced as f64],
         None => {
             let value = boost["column"]
                 .as_str()
                 .and_then(|column| record.data.get(column));
+            let elements = value.into_iter().flat_map(elements);
             match &boost["target"] {
-                Value::String(_) => value.and_then(Value::as_str).and_then(milliseconds),
-                _ => value.and_then(Value::as_f64),
+                Value::String(_) => (elements.filter_map(Value::as_str))
+                    .filter_map(milliseconds)
+                    .collect(),
+                _ => elements.filter_map(Value::as_f64).collect(),
             }
         }
     };
@@ -217,10 +240,12 @@ fn boost_of(boost: &Value, record: &Known) -> u128 {
         Some("PT36H") => Some(36.0 * 3_600_000.0),
         _ => boost["scale"].as_f64(),
     };
-    let (Some(value), Some(target), Some(scale)) = (value, target, scale) else {
+    let (Some(target), Some(scale)) = (target, scale) else {
         return 0;
     };
-    ((1.0 - (value - target).abs() / scale).max(0.0) * 1e9 + 0.5).floor() as u128
+    let nearness =
+        |value: f64| ((1.0 - (value - target).abs() / scale).max(0.0) * 1e9 + 0.5).floor() as u128;
+    values.into_iter().map(nearness).max().unwrap_or(0)
 }
 
 /// The matches of a search in order: score, number of the best passage, record.
@@ -366,12 +391,20 @@ fn groups_of<'a>(values: impl Iterator<Item = Option<&'a Value>>) -> Vec<Option<
     groups
 }
 
-/// The order is booleans, numbers, texts. Records without a value come last in either direction.
+/// The order is booleans, numbers, texts; of a list, the element counts that is the first one in the direction. Records
+/// without a value come last in either direction.
 fn by_value(a: Option<&Value>, b: Option<&Value>, descending: bool) -> Ordering {
-    let (a, b) = (
-        a.filter(|value| !value.is_null()),
-        b.filter(|value| !value.is_null()),
-    );
+    let first = |value: Option<&Value>| {
+        let elements = value.into_iter().flat_map(elements);
+        let elements = elements.filter(|element| !element.is_null());
+        elements
+            .min_by(|a, b| by_element(Some(a), Some(b), descending))
+            .cloned()
+    };
+    by_element(first(a).as_ref(), first(b).as_ref(), descending)
+}
+
+fn by_element(a: Option<&Value>, b: Option<&Value>, descending: bool) -> Ordering {
     let kind = |value: &Value| match value {
         Value::Bool(_) => 0,
         Value::Number(_) => 1,
@@ -414,7 +447,18 @@ fn holds(rule: &Value, data: &Map<String, Value>) -> bool {
         .as_str()
         .and_then(|column| data.get(column))
         .unwrap_or(&Value::Null);
-    let wanted = &rule["value"];
+    let operator = rule["operator"].as_str().expect("an operator");
+    let is_negative = operator.contains("not");
+    let positive = operator.replace("not_", "");
+    let is_empty = positive == "is_empty" && *value == json!([]);
+    let mut elements = elements(value).iter();
+    let holds =
+        is_empty || elements.any(|element| positive_holds(&positive, element, &rule["value"]));
+    holds != is_negative
+}
+
+/// Whether a positive operator holds for a value that is no list.
+fn positive_holds(operator: &str, value: &Value, wanted: &Value) -> bool {
     let is = |wanted: &Value| match (value.as_f64(), wanted.as_f64()) {
         (Some(a), Some(b)) => a == b,
         _ => !value.is_null() && value == wanted,
@@ -439,21 +483,17 @@ fn holds(rule: &Value, data: &Map<String, Value>) -> bool {
         value.is_some_and(|value| test(&value, &wanted))
     };
     let empty = value.is_null() || value == "";
-    match rule["operator"].as_str().expect("an operator") {
+    match operator {
         "equals" => equal,
-        "not_equals" => !equal,
         "greater_than" => number(f64::gt),
         "less_than" => number(f64::lt),
         "greater_than_or_equals" => number(f64::ge),
         "less_than_or_equals" => number(f64::le),
         "contains" => text(|value, wanted| value.contains(wanted)),
-        "not_contains" => !text(|value, wanted| value.contains(wanted)),
         "starts_with" => text(|value, wanted| value.starts_with(wanted)),
         "ends_with" => text(|value, wanted| value.ends_with(wanted)),
         "is_empty" => empty,
-        "is_not_empty" => !empty,
         "in" => one_of(),
-        "not_in" => !one_of(),
         "before" => instant(<(i64, i64)>::lt),
         "after" => instant(<(i64, i64)>::gt),
         "on_or_before" => instant(<(i64, i64)>::le),

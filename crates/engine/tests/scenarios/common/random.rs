@@ -160,12 +160,18 @@ fn not_null(column: &str, random: &mut Random) -> Value {
     if value.is_null() { json!(1) } else { value }
 }
 
-/// A record's data: most columns, and sometimes a value of an unusual type.
+/// A record's data: most columns, some of them with lists, and sometimes a value of an unusual type.
 pub(crate) fn random_data(random: &mut Random) -> Map<String, Value> {
     let mut data = Map::new();
     for column in COLUMNS {
         if random.chance(if column == "rare" { 2 } else { 85 }) {
-            data.insert(column.to_owned(), random_value(column, random));
+            let value = if random.chance(15) {
+                let elements = (0..random.below(4)).map(|_| not_null(column, random));
+                Value::Array(elements.collect())
+            } else {
+                random_value(column, random)
+            };
+            data.insert(column.to_owned(), value);
         }
     }
     data
