@@ -1,5 +1,11 @@
-/** A value of a column. null counts as absent. */
-export type ColumnValue = string | number | boolean | null;
+/** A value of a column that is neither null nor a list. */
+type Scalar = string | number | boolean;
+
+/** A value of a column, or a list of strings, numbers and booleans. null counts as absent. */
+export type ColumnValue = Scalar | null | readonly Scalar[];
+
+/** The elements of lists, and other values as they are. */
+type Elements<V> = V extends readonly (infer Element)[] ? Element : V;
 
 /** The data of a record of any columns: values by column name, in the order in which they were given. */
 export type Data = Record<string, ColumnValue>;
@@ -16,17 +22,21 @@ export type ColumnName<T> = keyof T & string;
 /** The names of the columns of `T` that may have a value of the type `V`. */
 type ColumnOf<T, V> = string extends keyof T
   ? string
-  : { [Column in ColumnName<T>]-?: Extract<T[Column], V> extends never ? never : Column }[ColumnName<T>];
+  : {
+      [Column in ColumnName<T>]-?: Extract<Elements<T[Column]>, V> extends never ? never : Column;
+    }[ColumnName<T>];
 
-/** The names of the columns of `T` that may have a number. */
+/** The names of the columns of `T` that may have a number, or a list with numbers. */
 export type NumberColumn<T> = ColumnOf<T, number>;
 
-/** The names of the columns of `T` that may have a string. */
+/** The names of the columns of `T` that may have a string, or a list with strings. */
 export type TextColumn<T> = ColumnOf<T, string>;
 
 // An intersection, because the compiler cannot resolve `Extract` in a function that is generic in the type of the records.
-/** The types of values with which a column can be compared for equality. */
-export type Operand<V> = V & (string | number | boolean);
+/** The types of values with which a column can be compared for equality: those of the elements, for a list. */
+export type Operand<V> =
+  | (V & Scalar)
+  | (V extends readonly (infer Element extends Scalar)[] ? Element : never);
 
 /**
  * Columns to change of a record whose data has the type `T`, or the type `Given` of the argument if `T` has any columns.

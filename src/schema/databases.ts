@@ -9,7 +9,8 @@ export const databaseId = {
 } as const;
 
 export const embed = object(
-  'Which text of a record is embedded. Default: every string column, as `column: value` lines.',
+  'Which text of a record is embedded. Default: every column with a string, or with a list with a string, as `column: value` ' +
+    'lines. The elements of a list are joined by `, `.',
   {
     'columns?': list(
       { type: 'string', minLength: 1, maxLength: 256 },
@@ -72,7 +73,10 @@ export const databaseDescription = object('Settings, columns, sizes and times of
   columns: list(
     object('A column of a database.', {
       name: text('Name of the column.'),
-      types: list({ type: 'string', enum: ['string', 'number', 'boolean', 'null'] }, 'Types of its values.'),
+      types: list(
+        { type: 'string', enum: ['string', 'number', 'boolean', 'null', 'list'] },
+        'Types of its values.',
+      ),
       records: count('Number of records that have the column.'),
     }),
     'Columns that records have or had.',

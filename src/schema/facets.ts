@@ -17,7 +17,8 @@ const histogramType = { type: 'string', const: 'histogram', description: 'The ki
 const countedColumn = text('The column of the request.');
 
 export const valuesFacet = object(
-  'The most frequent values of a column, with the number of matching records each.',
+  'The most frequent values of a column, with the number of matching records each. A list counts once for each of its ' +
+    'different elements.',
   {
     column,
     'type?': { ...valuesType, description: 'The kind of the facet. Default: `values`.' },
@@ -31,7 +32,8 @@ export const valuesFacet = object(
 );
 
 export const histogramFacet = object(
-  'Counts of the numbers of a column in intervals [k·interval, (k+1)·interval).',
+  'Counts of the numbers of a column in intervals [k·interval, (k+1)·interval). A list counts once in each interval ' +
+    'with a number of it.',
   {
     column,
     type: histogramType,
@@ -72,8 +74,8 @@ export const valuesCounts = object('The result of a `values` facet.', {
     }),
     'Most frequent first; ties by type (boolean, number, string) and value.',
   ),
-  'other?': count('Matches with a value that is not listed.'),
-  'missing?': count('Matches without a value: the column is absent or null.'),
+  'other?': count('Matches with a value that is not listed. A list counts once for each such element.'),
+  'missing?': count('Matches without a value: the column is absent, null or an empty list.'),
 });
 
 function bucketsFrom(from: object) {

@@ -60,7 +60,10 @@ const OPERATORS = {
     description: 'The column has a string that starts with `value`; case-sensitive.',
   },
   ends_with: { value: text, description: 'The column has a string that ends with `value`; case-sensitive.' },
-  is_empty: { value: undefined, description: 'The record lacks the column, or its value is null or "".' },
+  is_empty: {
+    value: undefined,
+    description: 'The record lacks the column, or its value is null, "" or an empty list.',
+  },
   is_not_empty: { value: undefined, description: 'The opposite of `is_empty`: the column has a value.' },
   in: { value: list, description: '`equals` holds for one of the values.' },
   not_in: {
@@ -102,7 +105,9 @@ function ruleSchema([operator, { value, description }]: [string, { value?: objec
 
 export const filterRule = {
   type: 'object',
-  description: 'Compares one column of a record. The operator determines the type of `value`.',
+  description:
+    'Compares one column of a record. The operator determines the type of `value`. For a list, a rule holds if it holds ' +
+    'for one of its elements; a negative operator is the opposite of its positive one.',
   required: ['operator'],
   discriminator: { propertyName: 'operator' },
   oneOf: Object.entries(OPERATORS).map(ruleSchema),

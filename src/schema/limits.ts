@@ -73,6 +73,9 @@ export const MAX_BOOSTS = 8;
 /** Maximum length of a cursor: that of a search by examples has the vector that was searched for. */
 export const MAX_CURSOR_LENGTH = 24_576;
 
+/** Maximum number of elements of a list in a record. */
+export const MAX_LIST_ELEMENTS = 1_000;
+
 /** Maximum number of values of a list in a filter, and of all lists of a filter together. */
 export const MAX_LIST_VALUES = 1_000;
 export const MAX_LISTED_VALUES = 10_000;

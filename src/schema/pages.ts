@@ -1,12 +1,24 @@
 import { column } from './filter.js';
 import { integerId, recordKey, uuid } from './ids.js';
 import { count, flag, instant, list, type Members, object, ref, text } from './json-schema.js';
+import { MAX_LIST_ELEMENTS } from './limits.js';
+
+/** A value of a column. */
+export const columnValue = {
+  anyOf: [
+    { type: ['string', 'number', 'boolean', 'null'] },
+    list({ type: ['string', 'number', 'boolean'] }, 'A list; its elements may have different types.', {
+      maxItems: MAX_LIST_ELEMENTS,
+    }),
+  ],
+} as const;
 
 export const data = {
   type: 'object',
-  description: 'Values by column name, in the order they were given.',
+  description:
+    'Values by column name, in the order they were given: strings, numbers, booleans, null, and lists of the first three.',
   propertyNames: { minLength: 1, maxLength: 256, pattern: column.pattern },
-  additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
+  additionalProperties: columnValue,
 } as const;
 
 /** The schema of the times of a record under these names: created, changed, synced. */
@@ -51,7 +63,7 @@ export function recordSchema(identity: Members, timestamps: string) {
     ),
     'group?': object('With `counts` of `distinct`: the matches with the value of this record.', {
       value: {
-        type: ['string', 'number', 'boolean', 'null'],
+        ...columnValue,
         description: 'The value of the record in the column; null without a value.',
       },
       count: count('How many matches have this value, this record included. Without a value: 1.'),

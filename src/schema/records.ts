@@ -1,7 +1,7 @@
 import { integerId, recordId, recordKey, uuid } from './ids.js';
 import { count, instant, list, object, oneOf, ref } from './json-schema.js';
 import { LIMITS } from './limits.js';
-import { passagePlace } from './pages.js';
+import { columnValue, passagePlace } from './pages.js';
 import { time, timeRange } from './time.js';
 
 export const startedAt = instant(
@@ -108,7 +108,7 @@ export const recordPatch = object(
     'data?': {
       type: 'object',
       description: 'Columns to set. Null removes a column.',
-      additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
+      additionalProperties: columnValue,
     },
   },
   { examples: [{ data: { height_m: 330, architect: null } }] },

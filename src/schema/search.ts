@@ -191,7 +191,8 @@ export function sortSchema(names: readonly string[]) {
       'column?': {
         ...column,
         description:
-          'The column to sort by: booleans, then numbers, then strings. Records without a value are last in both directions.',
+          'The column to sort by: booleans, then numbers, then strings; a list by its smallest element, or in descending order ' +
+          'by its largest. Records without a value, or with an empty list, are last in both directions.',
       },
       'time?': oneOf(names, 'The time of the records to sort by.'),
       'direction?': oneOf(['asc', 'desc'], 'Ascending or descending. Default: `asc`.'),

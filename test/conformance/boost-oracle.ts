@@ -1,5 +1,6 @@
 import { nanosecondsOf, satisfies } from '../../bench/data/predicate.js';
 import type { Data, FilterGroup } from '../../src/schema/index.js';
+import { elementsOf } from './elements.js';
 
 /** A boost as a request has it. */
 export interface Boost {
@@ -46,11 +47,13 @@ export function boostedScore(meaning: number, boosts: readonly Boost[], record: 
 /** A boost of a record, from 0 to 1 in steps of 1e-9. */
 export function boostOf({ filter, column, time, target, scale }: Boost, record: Boosted): number {
   if (filter !== undefined) return satisfies(record.data, filter) ? 1 : 0;
-  const value = time === undefined ? cellOf(record, column as string, target) : record[TIME_MEMBERS[time]!];
-  if (value === undefined) return 0;
+  const values =
+    time === undefined ? valuesOf(record, column as string, target) : [record[TIME_MEMBERS[time]!]];
   const aim = typeof target === 'string' ? millisecondsOf(target)! : target!;
   const width = typeof scale === 'string' ? SCALES[scale]! : scale!;
-  return Math.floor(Math.max(0, 1 - Math.abs(value - aim) / width) * 1e9 + 0.5) / 1e9;
+  const nearness = (value: number) =>
+    Math.floor(Math.max(0, 1 - Math.abs(value - aim) / width) * 1e9 + 0.5) / 1e9;
+  return Math.max(0, ...values.map(nearness));
 }
 
 /** The members that times have, by their names in requests. */
@@ -63,10 +66,12 @@ export const TIME_MEMBERS: Readonly<Record<string, 'created' | 'changed' | 'sync
   last_seen_time: 'synced',
 };
 
-function cellOf({ data }: Boosted, column: string, target: unknown): number | undefined {
-  const cell = Object.hasOwn(data, column) ? data[column] : undefined;
-  if (typeof target === 'number') return typeof cell === 'number' ? cell : undefined;
-  return typeof cell === 'string' ? millisecondsOf(cell) : undefined;
+/** The numbers in a column, or the times for a target that is a time. */
+function valuesOf(record: Boosted, column: string, target: unknown): number[] {
+  return elementsOf(record, column).flatMap((value) => {
+    if (typeof target === 'number') return typeof value === 'number' ? value : [];
+    return typeof value === 'string' ? (millisecondsOf(value) ?? []) : [];
+  });
 }
 
 /** Whole milliseconds since 1970. */

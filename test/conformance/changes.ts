@@ -80,7 +80,7 @@ export function describeChanges(open: OpenDatabases): void {
       await put(database, 1);
       const bad = [
         { id: 2, data: {}, vector: [1, 0] },
-        { id: 3, data: { a: [] }, vector: [1, 0] },
+        { id: 3, data: { a: {} }, vector: [1, 0] },
       ];
       await expect(database.upsert(bad)).rejects.toMatchObject({ code: 'invalid_record' });
       expect(await database.history()).toEqual(['created 1']);

@@ -16,6 +16,7 @@ import { describeExports } from './exports.js';
 import { describeFilters } from './filters.js';
 import { describeHighlights } from './highlights.js';
 import { describeLines } from './lines.js';
+import { describeLists } from './lists.js';
 import { describeMaps } from './maps.js';
 import type { OpenDatabases } from './open-databases.js';
 import { describePages } from './pages.js';
@@ -59,6 +60,7 @@ export function describeContract(store: string, open: OpenDatabases): void {
     describePatchesOfTexts(open);
     describePatchesSideBySide(open);
     describeLines(open);
+    describeLists(open);
     describeExports(open);
     describeDeletes(open);
     describeReplacements(open);

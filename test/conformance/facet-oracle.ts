@@ -1,4 +1,5 @@
 import type { Facet, FacetCounts } from '../../src/schema/index.js';
+import { elementsOf } from './elements.js';
 import { compareValues, iso, type KnownRecord } from './oracle.js';
 
 /** The naive counts of one facet over all matches. */
@@ -9,22 +10,27 @@ export function countFacet(matches: readonly KnownRecord[], facet: Facet): Facet
     return { time: facet.time, interval: facet.interval, buckets };
   }
   const { column } = facet;
-  const held = matches.map(({ data }) => (Object.hasOwn(data, column) ? (data[column] ?? null) : null));
+  // A record counts once for each of its distinct values.
+  const held = matches.map((record) => [...new Set(elementsOf(record, column))]);
   if (facet.type === 'histogram') {
     const { interval } = facet;
-    const numbers = held.filter((value) => typeof value === 'number');
-    const starts = tally(numbers.map((number) => bucketOf(number, interval)));
+    const bucketsOf = (values: readonly unknown[]) =>
+      new Set(
+        values.filter((value) => typeof value === 'number').map((number) => bucketOf(number, interval)),
+      );
+    const counted = held.map(bucketsOf).filter(({ size }) => size > 0);
+    const starts = tally(counted.flatMap((buckets) => [...buckets]));
     const buckets = [...starts].sort(([a], [b]) => a - b).map(([from, count]) => ({ from, count }));
-    return { column, type: 'histogram', interval, buckets, missing: held.length - numbers.length };
+    return { column, type: 'histogram', interval, buckets, missing: held.length - counted.length };
   }
-  const present = held.filter((value) => value !== null);
-  const values = [...tally(present)]
+  const all = held.flat();
+  const values = [...tally(all)]
     .sort(([a, countOfA], [b, countOfB]) => countOfB - countOfA || compareValues(a, b))
     .slice(0, facet.limit ?? 10)
     .map(([value, count]) => ({ value, count }));
   const listed = values.reduce((sum, { count }) => sum + count, 0);
-  const missing = held.length - present.length;
-  return { column, type: 'values', values, other: present.length - listed, missing };
+  const missing = held.filter(({ length }) => length === 0).length;
+  return { column, type: 'values', values, other: all.length - listed, missing };
 }
 
 function tally<T>(values: readonly T[]): Map<T, number> {

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { satisfies } from '../../bench/data/predicate.js';
 import type { Data, FilterGroup } from '../../src/schema/index.js';
 import type { RecordForm } from '../../src/store/record-store.js';
 import { type Boost, boostedScore } from './boost-oracle.js';
+import { elementsOf, type Scalar } from './elements.js';
 import { exampleVector, relevanceScore } from './score.js';
 import type { Result } from './test-database.js';
 
@@ -96,7 +98,7 @@ export class Oracle {
     const cellOf = ({ data }: KnownRecord) => (Object.hasOwn(data, column) ? data[column]! : null);
     return matches.flatMap((record) => {
       const value = cellOf(record);
-      const equal = matches.filter((other) => value !== null && cellOf(other) === value);
+      const equal = matches.filter((other) => value !== null && isDeepStrictEqual(cellOf(other), value));
       if (value !== null && equal[0] !== record) return [];
       const group = { value, count: value === null ? 1 : equal.length };
       return [{ ...show(record), ...(counts && { group }) }];
@@ -171,10 +173,12 @@ function compareBySort(a: KnownRecord, b: KnownRecord, sort: OracleRequest['sort
   const { column, time, direction } = sort;
   const sign = direction === 'desc' ? -1 : 1;
   if (column === undefined) return sign * (timeOf(a, time) - timeOf(b, time));
-  const [x, y] = [a, b].map(({ data }) => (Object.hasOwn(data, column) ? (data[column] ?? null) : null));
+  const compare = (x: Scalar, y: Scalar) => sign * compareValues(x, y);
+  // Of a list, the element counts that is the first one in the direction.
+  const [x, y] = [a, b].map((record) => elementsOf(record, column).sort(compare)[0]);
   // Records without a value are last in both directions.
-  if (x === null || y === null) return Number(x === null) - Number(y === null);
-  return sign * compareValues(x!, y!);
+  if (x === undefined || y === undefined) return Number(x === undefined) - Number(y === undefined);
+  return compare(x, y);
 }
 
 function timeOf(record: KnownRecord, name: string | undefined): number {
@@ -196,7 +200,7 @@ function timeOf(record: KnownRecord, name: string | undefined): number {
 const TYPES = ['boolean', 'number', 'string'];
 
 /** Booleans, then numbers, then texts, each type in its own order. */
-export function compareValues(x: string | number | boolean, y: string | number | boolean): number {
+export function compareValues(x: Scalar, y: Scalar): number {
   if (typeof x !== typeof y) return TYPES.indexOf(typeof x) - TYPES.indexOf(typeof y);
   if (typeof x === 'string' && typeof y === 'string') return compareTexts(x, y);
   return Number(x) - Number(y);

@@ -85,14 +85,23 @@ export function randomVector(random: Random): number[] {
   });
 }
 
-/** Values for most columns. The values of `mixed` and `rare` have any type. */
+/** Values for most columns, some of them lists. The values of `mixed` and `rare` have any type. */
 export function randomData(random: Random): Data {
   const columns = COLUMNS.filter((column) => random.chance(column === 'rare' ? 4 : 85));
+  const drawn = (column: string) =>
+    random.chance(15) ? randomList(random, column) : randomValue(random, column);
   // `fromEntries` gives the object a column of its own that is called `__proto__`.
-  return Object.fromEntries(columns.map((column) => [column, randomValue(random, column)]));
+  return Object.fromEntries(columns.map((column) => [column, drawn(column)]));
 }
 
-function randomValue(random: Random, column: string): string | number | boolean | null {
+/** A list of values of a column, some of which may be equal. */
+function randomList(random: Random, column: string): Scalar[] {
+  return Array.from({ length: random.below(5) }, () => randomValue(random, column) ?? 1);
+}
+
+type Scalar = string | number | boolean;
+
+function randomValue(random: Random, column: string): Scalar | null {
   switch (column) {
     case 'colour':
       return random.pick(WORDS);

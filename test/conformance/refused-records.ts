@@ -134,7 +134,7 @@ export function describeRefusedRecords(open: OpenDatabases): void {
     });
 
     test('every problem of a batch is named', async () => {
-      const bad = { id: 0, data: { a: [] }, timestamps: { created_at: 'x' } };
+      const bad = { id: 0, data: { a: {} }, timestamps: { created_at: 'x' } };
       for (const [pointer, problem] of [
         ['/records/0/id', 'invalid_id'],
         ['/records/0/data/a', 'wrong_type'],

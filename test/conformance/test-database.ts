@@ -6,6 +6,7 @@ import { CosiftError } from '../../src/errors.js';
 import {
   type BatchResult,
   type Changes,
+  type ColumnValue,
   checkDeleteRequest,
   checkSchema,
   type Data,
@@ -28,7 +29,7 @@ export interface Result {
   relevance_score?: number;
   data: Data;
   timestamps: Record<string, string>;
-  group?: { value: string | number | boolean | null; count: number };
+  group?: { value: ColumnValue; count: number };
   explain?: Record<string, unknown>;
   vector?: number[];
   passages?: EmbeddedPassage[];

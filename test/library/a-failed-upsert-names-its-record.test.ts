@@ -24,7 +24,7 @@ async function failure(call: Promise<unknown>): Promise<CosiftError> {
 
 async function check(upsert: Upsert, count: () => Promise<number>): Promise<void> {
   const bad = records();
-  bad[2_200] = { id: 2_201, data: { rank: [] as never }, vector: [1, 2] };
+  bad[2_200] = { id: 2_201, data: { rank: {} as never }, vector: [1, 2] };
   bad[2_299] = { id: 2_300, data: { nested: {} as never }, vector: [1, 2] };
   const invalid = await failure(upsert(bad));
   expect(invalid.problems.map(({ pointer }) => pointer)).toEqual([

@@ -16,7 +16,7 @@ const LINES: [string, string][] = [
   ['number_out_of_range', '{"data":{"a":1e400},"vector":[1,0]}'],
   ['unknown_member', '{"dta":{},"data":{},"vector":[1,0]}'],
   ['missing_member', '{"vector":[1,0]}'],
-  ['wrong_type', '{"data":{"a":[]},"vector":[1,0]}'],
+  ['wrong_type', '{"data":{"a":{}},"vector":[1,0]}'],
   ['invalid_column', '{"data":{"":1},"vector":[1,0]}'],
   ['invalid_id', '{"id":0,"data":{},"vector":[1,0]}'],
   ['invalid_uuid', '{"uuid":"x","data":{},"vector":[1,0]}'],

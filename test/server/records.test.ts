@@ -39,7 +39,7 @@ describe('a batch', () => {
 
   test('is refused whole, with a pointer to the fault', async () => {
     const at = await fresh();
-    const records = [...fan(2), { id: 3, data: { name: ['x'] }, vector: [1, 0] }];
+    const records = [...fan(2), { id: 3, data: { name: { x: 1 } }, vector: [1, 0] }];
     const refused = await service.call('POST', `${at}/records`, { records });
     expect([refused.status, refused.body.code]).toEqual([400, 'invalid_record']);
     expect(refused.body.errors[0].pointer).toBe('/records/2/data/name');

@@ -136,7 +136,8 @@ const useAll = async () => {
     );
   // Tables of an earlier version are migrated.
   await pglite.write(async (sql) => {
-    await sql.run('ALTER TABLE cosift.databases DROP COLUMN held_by, DROP COLUMN held_until');
+    await sql.run('ALTER TABLE cosift.databases DROP COLUMN list_columns');
+    await sql.run('ALTER TABLE cosift.columns DROP COLUMN lists');
     await sql.run('UPDATE cosift.schema_version SET version = version - 1');
   });
   await store.load();
@@ -166,6 +167,10 @@ const useAll = async () => {
   }
   await search('db', { columns: [MARK], map: true });
   await store.query('db', { form: 'uuid', limit: 3, columns: [MARK], map: true });
+  await put('db', [{ id: 1_001, data: { tags: ['b', 'a'] }, vector: [1, 0] }]);
+  const tagged = { rules: [{ column: 'tags', operator: 'equals', value: 'a' }] } as never;
+  const sort = { column: 'tags', direction: 'asc' } as const;
+  await store.query('db', { form: 'integer', limit: 3, filter: tagged, sort });
   const patch = Buffer.from(JSON.stringify({ data: { n: 7 } }));
   const patched = await store.preparePatch('db', '7', 'both', patch);
   await store.commit('db', patched, { vectors: new Float32Array() });
@@ -263,6 +268,9 @@ const JOINS = [
   /unnest\([^)]*\)\s+(?:WITH ORDINALITY )?AS t \([^)]*\)\s+JOIN cosift\.records_\w+ AS r ON r\.id = t\.id AND/,
   /unnest\([^)]*\)\s+AS t \([^)]*\)\s+JOIN cosift\.passages_\w+ AS p ON p\.record = t\.record AND/,
   /^UPDATE cosift\.records_\w+ AS r SET [\s\S]* FROM unnest\([^)]*\) AS t \([^)]*\) WHERE r\.id = t\.id$/,
+  // The elements of a list are where the record is.
+  /EXISTS \(SELECT FROM jsonb_path_query\(cells->\$\d+::text, '\$\[\*\]'\) AS e \(element\) WHERE /,
+  /LEFT JOIN LATERAL \(\s+SELECT element FROM jsonb_path_query\([^)]*\) AS e \(element\) ORDER BY [\s\S]* LIMIT 1\s+\) AS e ON true/,
   // The values of a record are where the record is.
   /cosift\.records_\w+ CROSS JOIN jsonb_each\(cells\) AS t \(name, value\)/,
   // The data of the record of a change: both tables are in the same places.

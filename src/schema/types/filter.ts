@@ -49,7 +49,7 @@ type EmptyRule<Column extends string = string> = {
   /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: Column;
   /**
-   * - `is_empty`: The record lacks the column, or its value is null or "".
+   * - `is_empty`: The record lacks the column, or its value is null, "" or an empty list.
    * - `is_not_empty`: The opposite of `is_empty`: the column has a value.
    */
   operator: 'is_empty' | 'is_not_empty';
@@ -87,7 +87,11 @@ type TimeRule<Column extends string = string> = {
   value: string;
 };
 
-/** Compares one column of a record. The operator determines the type of `value`. */
+/**
+ * Compares one column of a record. The operator determines the type of `value`. For a list, a rule
+ * holds if it holds for one of its elements; a negative operator is the opposite of its positive
+ * one.
+ */
 export type FilterRule<T = Data> =
   | EqualityRule<T>
   | NumberRule<NumberColumn<T>>

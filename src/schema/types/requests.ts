@@ -139,7 +139,10 @@ export interface Pagination {
   cursor?: string | undefined;
 }
 
-/** The most frequent values of a column, with the number of matching records each. */
+/**
+ * The most frequent values of a column, with the number of matching records each. A list counts
+ * once for each of its different elements.
+ */
 export interface ValuesFacet<T = Data> {
   /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: ColumnName<T>;
@@ -153,7 +156,10 @@ export interface ValuesFacet<T = Data> {
   interval?: undefined;
 }
 
-/** Counts of the numbers of a column in intervals [k·interval, (k+1)·interval). */
+/**
+ * Counts of the numbers of a column in intervals [k·interval, (k+1)·interval). A list counts once
+ * in each interval with a number of it.
+ */
 export interface HistogramFacet<T = Data> {
   /** Name of a column: up to 256 bytes of UTF-8. A column that no record has is empty everywhere. */
   column: NumberColumn<T>;
@@ -190,7 +196,8 @@ export type Facet<T = Data> = TimeFacet | HistogramFacet<T> | ValuesFacet<T>;
 /** Order of the results; ties by id. Default: last synced first. This alternative has `column`. */
 export interface ColumnSort<T = Data> {
   /**
-   * The column to sort by: booleans, then numbers, then strings. Records without a value are last in
+   * The column to sort by: booleans, then numbers, then strings; a list by its smallest element, or
+   * in descending order by its largest. Records without a value, or with an empty list, are last in
    * both directions. At most 256 characters.
    */
   column: ColumnName<T>;
@@ -339,7 +346,10 @@ export interface NewRecord<T = Data> {
    * the record is made from it.
    */
   key?: string | undefined;
-  /** Values by column name, in the order they were given. */
+  /**
+   * Values by column name, in the order they were given: strings, numbers, booleans, null, and lists
+   * of the first three.
+   */
   data: T;
   /** Times to store instead of now, for a migration. */
   timestamps?: NewTimestamps | undefined;
@@ -431,7 +441,10 @@ export interface DeleteByTime<T = Data> {
 /** Which records to delete: either `ids`, or at least one of `filter` and `time_range`. */
 export type DeleteRequest<T = Data> = DeleteByIds | DeleteByFilter<T> | DeleteByTime<T>;
 
-/** Which text of a record is embedded. Default: every string column, as `column: value` lines. */
+/**
+ * Which text of a record is embedded. Default: every column with a string, or with a list with a
+ * string, as `column: value` lines. The elements of a list are joined by `, `.
+ */
 export interface Embed<T = Data> {
   /** Columns to embed, in this order. Default: every string column. 1 to 256 items. */
   columns?: readonly ColumnName<T>[] | undefined;
@@ -454,7 +467,10 @@ export interface ValueFormats {
  * later, and `formats` of further columns can be added.
  */
 export interface DatabaseSettings<T = Data> {
-  /** Which text of a record is embedded. Default: every string column, as `column: value` lines. */
+  /**
+   * Which text of a record is embedded. Default: every column with a string, or with a list with a
+   * string, as `column: value` lines. The elements of a list are joined by `, `.
+   */
   embed?: Embed<T> | undefined;
   /**
    * Name of the embedding model. Default: the built-in one, unless `dimensions` is given. At most 256

@@ -42,7 +42,10 @@ export interface StoredRecord<T = Data> {
    * results of a search. From 0 to 1.
    */
   relevance_score?: number;
-  /** Values by column name, in the order they were given. */
+  /**
+   * Values by column name, in the order they were given: strings, numbers, booleans, null, and lists
+   * of the first three.
+   */
   data: T;
   /** The times of a record, in UTC. */
   timestamps: Timestamps;
@@ -61,7 +64,7 @@ export interface StoredRecord<T = Data> {
   /** With `counts` of `distinct`: the matches with the value of this record. */
   group?: {
     /** The value of the record in the column; null without a value. */
-    value: string | number | boolean | null;
+    value: string | number | boolean | null | (string | number | boolean)[];
     /** How many matches have this value, this record included. Without a value: 1. */
     count: number;
   };
@@ -160,9 +163,9 @@ export interface ValuesCounts {
     /** Number of matches. */
     count: number;
   }[];
-  /** Matches with a value that is not listed. */
+  /** Matches with a value that is not listed. A list counts once for each such element. */
   other?: number;
-  /** Matches without a value: the column is absent or null. */
+  /** Matches without a value: the column is absent, null or an empty list. */
   missing?: number;
 }
 
@@ -338,7 +341,7 @@ export interface ColumnDescription {
   /** Name of the column. */
   name: string;
   /** Types of its values. */
-  types: ('string' | 'number' | 'boolean' | 'null')[];
+  types: ('string' | 'number' | 'boolean' | 'null' | 'list')[];
   /** Number of records that have the column. */
   records: number;
 }
@@ -369,7 +372,10 @@ export interface DatabaseDescription {
    * finds all of them.
    */
   lexical_records?: number;
-  /** Which text of a record is embedded. Default: every string column, as `column: value` lines. */
+  /**
+   * Which text of a record is embedded. Default: every column with a string, or with a list with a
+   * string, as `column: value` lines. The elements of a list are joined by `, `.
+   */
   embed: Embed;
   /** The formats of columns in CSV, if there are any. */
   formats?: ValueFormats;

@@ -47,6 +47,8 @@ export interface CatalogEntry {
   version: number;
   /** Whether a record has or had several vectors. */
   has_passages: boolean;
+  /** The names of the columns that have or had a list, JSON. */
+  list_columns: string;
   /** Position of the last change that came from another store, without the data before the change. */
   adopted: number;
   /** The process that keeps the commits of others waiting, and until when by the clock of PostgreSQL. */
@@ -66,17 +68,24 @@ export interface LockedEntry extends CatalogEntry {
 /** What the reads of records need to know of a database. Nearly all commits leave it as it is. */
 export type ReadEntry = Pick<
   CatalogEntry,
-  'number' | 'id' | 'group' | 'epoch' | 'generation' | 'settings' | 'has_passages'
+  'number' | 'id' | 'group' | 'epoch' | 'generation' | 'settings' | 'has_passages' | 'list_columns'
 >;
+
+/** The columns of a database that have or had a list. */
+export function listColumnsOf({ list_columns }: Pick<ReadEntry, 'list_columns'>): ReadonlySet<string> {
+  return new Set(JSON.parse(list_columns));
+}
 
 /** How the counts of a column change. */
 export interface ColumnChange {
   name: string;
-  /** Strings, numbers, booleans, nulls. */
+  /** Strings, numbers, booleans, nulls, lists. */
   counts: number[];
 }
 
-const TYPES = ['string', 'number', 'boolean', 'null'] as const;
+const TYPES = ['string', 'number', 'boolean', 'null', 'list'] as const;
+/** The types as PostgreSQL calls them. */
+const JSON_TYPES = { string: 'string', number: 'number', boolean: 'boolean', null: 'null', list: 'array' };
 
 /** The sizes of a database, whose records are not in the memory of this process. */
 const NO_MEMORY = {
@@ -252,8 +261,8 @@ export class Catalog {
   /** The members are in the order of the embedded engine. */
   async describe(sql: Sql, entry: CatalogEntry): Promise<StoredDatabase> {
     const columns = await sql.run<{ name: string } & Record<string, number>>(
-      `SELECT name, strings, numbers, booleans, nulls FROM ${entry.group.columns}
-      WHERE database = $1::bigint AND strings + numbers + booleans + nulls > 0 ORDER BY version, place`,
+      `SELECT name, strings, numbers, booleans, nulls, lists FROM ${entry.group.columns}
+      WHERE database = $1::bigint AND strings + numbers + booleans + nulls + lists > 0 ORDER BY version, place`,
       [entry.number],
     );
     const { embed, model, fingerprint, dimensions, lexical, formats } = settingsOf(entry);
@@ -277,8 +286,8 @@ export class Catalog {
         last_write_at: native().timeText(entry.last_write_at),
       },
       without_text,
-      columns: columns.map(({ name, strings, numbers, booleans, nulls }) => {
-        const counts = [strings, numbers, booleans, nulls] as number[];
+      columns: columns.map(({ name, strings, numbers, booleans, nulls, lists }) => {
+        const counts = [strings, numbers, booleans, nulls, lists] as number[];
         return {
           name: decodeText(name),
           types: TYPES.filter((_, at) => (counts[at] as number) > 0),
@@ -315,23 +324,25 @@ export class Catalog {
 
   async countColumns(sql: Sql, { id, group }: CatalogEntry, changes: readonly ColumnChange[]): Promise<void> {
     if (changes.length === 0) return;
-    const counts = [0, 1, 2, 3].map((at) => arrayOf(changes.map((change) => change.counts[at])));
+    const counts = TYPES.map((_, at) => arrayOf(changes.map((change) => change.counts[at])));
     await sql.run(
-      `INSERT INTO ${group.columns} AS c (database, name, version, place, strings, numbers, booleans, nulls)
-      SELECT d.number, t.name, d.version, t.place, t.strings, t.numbers, t.booleans, t.nulls
-      FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
-        WITH ORDINALITY AS t (name, strings, numbers, booleans, nulls, place)
+      `INSERT INTO ${group.columns} AS c (database, name, version, place, strings, numbers, booleans, nulls, lists)
+      SELECT d.number, t.name, d.version, t.place, t.strings, t.numbers, t.booleans, t.nulls, t.lists
+      FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+        WITH ORDINALITY AS t (name, strings, numbers, booleans, nulls, lists, place)
         CROSS JOIN ${group.databases} AS d WHERE d.id = $1::text
       ON CONFLICT (database, name) DO UPDATE SET strings = c.strings + excluded.strings,
         numbers = c.numbers + excluded.numbers, booleans = c.booleans + excluded.booleans,
-        nulls = c.nulls + excluded.nulls`,
+        nulls = c.nulls + excluded.nulls, lists = c.lists + excluded.lists`,
       [id, arrayOf(changes.map(({ name }) => encodeText(name))), ...counts],
     );
   }
 
   /** Subtracts the values of stored records that are in both arrays of ids. */
   async uncountColumns(sql: Sql, entry: CatalogEntry, some: SqlValue, others: SqlValue): Promise<void> {
-    const counts = TYPES.map((type) => `count(*) FILTER (WHERE jsonb_typeof(value) = '${type}') AS ${type}`);
+    const counts = TYPES.map(
+      (type) => `count(*) FILTER (WHERE jsonb_typeof(value) = '${JSON_TYPES[type]}') AS ${type}`,
+    );
     const columns = await sql.run<{ name: string } & Record<(typeof TYPES)[number], number>>(
       `SELECT name, ${counts.join(', ')} FROM ${recordsOf(entry)} CROSS JOIN jsonb_each(cells) AS t (name, value)
       WHERE id = ANY($1::bigint[]) AND id = ANY($2::bigint[]) GROUP BY name`,

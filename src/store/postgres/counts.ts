@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { FairLimiter } from '../../async/fair-limiter.js';
-import type { Filter } from '../../schema/index.js';
 import type { NativeFacets } from '../local/binding.js';
 import { errorOf } from '../local/unwrap.js';
-import { restrictionSql } from './filter-sql.js';
+import { type Restriction, restrictionSql } from './filter-sql.js';
 import { type Sql, Values } from './sql.js';
 import { decodeJson, encodeText } from './text.js';
 
@@ -91,9 +90,9 @@ export async function countMatches(matches: Matches, maxGroups = MAX_GROUPS): Pr
 export async function countVisible(
   sql: Sql,
   table: string,
-  forced_filter: Filter | undefined,
+  { listColumns, forced_filter }: Restriction,
 ): Promise<number> {
-  const where = (values: Values) => restrictionSql({ forced_filter }, values);
+  const where = (values: Values) => restrictionSql({ listColumns, forced_filter }, values);
   return await countMatches({ sql, table, where, facets: undefined });
 }
 

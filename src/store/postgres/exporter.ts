@@ -1,7 +1,7 @@
 import { CosiftError } from '../../errors.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoreExportRequest } from '../record-store.js';
-import { type Catalog, databaseNotFound } from './catalog.js';
+import { type Catalog, databaseNotFound, listColumnsOf } from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
 import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
 import type { Servers } from './servers.js';
@@ -84,12 +84,13 @@ export class Exporter {
     if (queue.hasBegun) throw new CosiftError('store_failed', 'the connection to the database was lost');
     const entry = await this.#catalog.find(sql, id);
     const rules = this.#catalog.rulesOf(entry);
+    const listColumns = listColumnsOf(entry);
     // The engine checks the filters.
     unwrap(rules.passes([], JSON.stringify({ filter, forced_filter })));
     for (let last = 0; !stop.aborted; ) {
       const values = new Values();
       const conditions = [
-        ...restrictionSql({ filter, forced_filter }, values),
+        ...restrictionSql({ listColumns, filter, forced_filter }, values),
         `id > ${values.bind(last)}::bigint`,
       ];
       const rows = await sql.run<SizedRow>(

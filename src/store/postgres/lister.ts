@@ -1,10 +1,17 @@
 import type { NativeQuery } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StorePage, StoreQueryRequest } from '../record-store.js';
-import type { Catalog, ReadEntry } from './catalog.js';
+import { type Catalog, listColumnsOf, type ReadEntry } from './catalog.js';
 import { countMatches, countVisible, whereSql } from './counts.js';
 import { countGroups, distinctOf, groupSizes, groupSql } from './distinct-groups.js';
-import { type Restriction, restrictionSql } from './filter-sql.js';
+import {
+  cellSql,
+  ELEMENT,
+  elementsSql,
+  type Restriction,
+  restrictionSql,
+  type ValueSql,
+} from './filter-sql.js';
 import { MatchOrder } from './match-order.js';
 import { type PageContent, pageRow, pageRows } from './page-rows.js';
 import type { RecordReader } from './record-reader.js';
@@ -84,7 +91,9 @@ async function pageOf(
   const began = performance.now();
   const plan = JSON.parse(query.plan()) as QueryPlan;
   const { filter, forced_filter } = request;
-  const restriction: Restriction = { filter, forced_filter, start: plan.start, end: plan.end };
+  const listColumns = listColumnsOf(entry);
+  const { start, end } = plan;
+  const restriction: Restriction = { listColumns, filter, forced_filter, start, end };
   const table = recordsOf(entry);
   const identity = new MatchOrder(request.form);
   const distinct = distinctOf(request.distinct);
@@ -114,15 +123,16 @@ async function pageOf(
   for (const part of partsAfter(position, plan.sort)) {
     if (rows.length >= plan.fetch) break;
     const values = new Values();
-    const order = orderOf(plan.sort, values);
+    const order = orderOf(plan.sort, listColumns, values);
+    const from = `${table} ${order.join}`;
     const where = restrictionSql(restriction, values);
     const terms = [...order.terms, `${identity.column} ASC`].join(', ');
     const conditions =
-      distinct === undefined ? where : [firstSql(table, groupSql(distinct.column, values), where, terms)];
+      distinct === undefined ? where : [firstSql(from, groupSql(distinct.column, values), where, terms)];
     if (plan.map) conditions.push('exact IS NOT NULL');
     if (position !== null) conditions.push(afterSql(position, part, order, identity, values));
     const read = await sql.run<SizedRow>(
-      `SELECT ${pageRow(content)} FROM ${table} ${whereSql(conditions)}
+      `SELECT ${pageRow(content)} FROM ${from} ${whereSql(conditions)}
       ORDER BY ${terms}
       LIMIT ${values.bind(plan.fetch - rows.length)}::integer`,
       values.list,
@@ -141,7 +151,7 @@ async function pageOf(
       total: plan.total ? total : undefined,
       facets: facets && unwrap(facets.counter.finish()),
       groupSizes: distinct?.counts ? await groupSizes(sql, table, distinct.column, ids, where) : undefined,
-      records: plan.explain ? await countVisible(sql, table, forced_filter) : 0,
+      records: plan.explain ? await countVisible(sql, table, restriction) : 0,
       scored: matches,
       scanMs: performance.now() - began,
     }),
@@ -149,13 +159,15 @@ async function pageOf(
 }
 
 /** The condition of the records that are the first ones of their groups, of those that meet the conditions. */
-function firstSql(table: string, group: string, where: readonly string[], terms: string): string {
-  return `id IN (SELECT DISTINCT ON (${group}) id FROM ${table} ${whereSql(where)} ORDER BY ${group}, ${terms})`;
+function firstSql(from: string, group: string, where: readonly string[], terms: string): string {
+  return `id IN (SELECT DISTINCT ON (${group}) id FROM ${from} ${whereSql(where)} ORDER BY ${group}, ${terms})`;
 }
 
 /** The order of a listing without the identity, which comes last. */
 interface Order {
   terms: string[];
+  /** What is joined to the records; '' for nothing. */
+  join: string;
   descending: boolean;
   time?: string;
   /** For a column: the place of a value's kind in the order, and the value if it has the kind. */
@@ -164,30 +176,36 @@ interface Order {
   rankOf?: (kind: ValueKind | 'missing') => number;
 }
 
-function orderOf({ by, column, descending }: Sort, values: Values): Order {
+function orderOf({ by, column, descending }: Sort, listColumns: ReadonlySet<string>, values: Values): Order {
   const direction = descending ? 'DESC' : 'ASC';
-  if (by !== 'column') return { terms: [`${by} ${direction}`], descending, time: by };
-  const name = `${values.bind(encodeText(column as string))}::text`;
+  if (by !== 'column') return { terms: [`${by} ${direction}`], join: '', descending, time: by };
   const kinds: readonly ValueKind[] = descending ? VALUE_KINDS.toReversed() : VALUE_KINDS;
   const rankOf = (kind: ValueKind | 'missing') =>
     kind === 'missing' ? VALUE_KINDS.length : kinds.indexOf(kind);
-  const type = `jsonb_typeof(cells->${name})`;
   const cases = VALUE_KINDS.map((kind) => `WHEN '${kind}' THEN ${rankOf(kind)}`);
-  const rank = `CASE ${type} ${cases.join(' ')} ELSE ${rankOf('missing')} END`;
-  const text = `cells->>${name}`;
-  const casts: Record<ValueKind, string> = {
-    boolean: `(${text})::boolean`,
-    number: `(${text})::numeric`,
-    string: `(${text}) COLLATE "C"`,
+  const orderBy = ({ json, text }: ValueSql) => {
+    const type = `jsonb_typeof(${json})`;
+    const casts: Record<ValueKind, string> = {
+      boolean: `(${text})::boolean`,
+      number: `(${text})::numeric`,
+      string: `(${text}) COLLATE "C"`,
+    };
+    const rank = `CASE ${type} ${cases.join(' ')} ELSE ${rankOf('missing')} END`;
+    const valueSql = (kind: ValueKind) => `CASE WHEN ${type} = '${kind}' THEN ${casts[kind]} END`;
+    return {
+      terms: [`${rank} ASC`, ...VALUE_KINDS.map((kind) => `${valueSql(kind)} ${direction}`)],
+      rank,
+      valueSql,
+    };
   };
-  const valueSql = (kind: ValueKind) => `CASE WHEN ${type} = '${kind}' THEN ${casts[kind]} END`;
-  return {
-    terms: [`${rank} ASC`, ...VALUE_KINDS.map((kind) => `${valueSql(kind)} ${direction}`)],
-    descending,
-    rank,
-    valueSql,
-    rankOf,
-  };
+  const cell = cellSql(column as string, values);
+  if (!listColumns.has(column as string)) return { ...orderBy(cell), join: '', descending, rankOf };
+  // Of a list, the element counts that is the first one in the direction.
+  const order = orderBy(ELEMENT);
+  const join = `LEFT JOIN LATERAL (
+    SELECT element FROM ${elementsSql(cell.json)} ORDER BY ${order.terms.join(', ')} LIMIT 1
+  ) AS e ON true`;
+  return { ...order, join, descending, rankOf };
 }
 
 /** The records after a position: those of the same time, those of other times, or all. */

@@ -91,6 +91,7 @@ function isSame(a: ReadEntry, b: ReadEntry): boolean {
     a.epoch === b.epoch &&
     a.generation === b.generation &&
     a.settings === b.settings &&
-    a.has_passages === b.has_passages
+    a.has_passages === b.has_passages &&
+    a.list_columns === b.list_columns
   );
 }

@@ -103,6 +103,14 @@ const MIGRATIONS: readonly Migration[] = [
     ],
     ofGroup: () => [],
   },
+  {
+    shared: [],
+    ofGroup: ({ databases, columns }) => [
+      // The names of the columns that have or had a list, JSON.
+      `ALTER TABLE ${databases} ADD COLUMN list_columns text NOT NULL DEFAULT '[]'`,
+      `ALTER TABLE ${columns} ADD COLUMN lists bigint NOT NULL DEFAULT 0`,
+    ],
+  },
 ];
 
 /** The version of the tables that this program uses. */

@@ -5,7 +5,7 @@ import { unwrap } from '../local/unwrap.js';
 import type { StorePages, StoreSearch, StoreSearchRequest } from '../record-store.js';
 import { BlendedMatches } from './blended-matches.js';
 import { CandidateScores } from './candidate-scores.js';
-import { type Catalog, type ReadEntry, settingsOf } from './catalog.js';
+import { type Catalog, listColumnsOf, type ReadEntry, settingsOf } from './catalog.js';
 import { countVisible } from './counts.js';
 import { distinctOf } from './distinct-groups.js';
 import { type DistinctMatch, DistinctMatches } from './distinct-matches.js';
@@ -98,7 +98,7 @@ class Search {
     const { map, vectors: showsVectors, passages, cosine_weight, explain, start, end } = this.#plan;
     const explainsParts = explain && cosine_weight !== null;
     const { filter, forced_filter, excluded } = request;
-    const restriction = { filter, forced_filter, start, end, excluded };
+    const restriction = { listColumns: listColumnsOf(entry), filter, forced_filter, start, end, excluded };
     const order = new MatchOrder(request.form);
     // The error is checked independently of what the search relies on.
     const scores = new CandidateScores(sql, table, search, marginOf(settingsOf(entry).dimensions));
@@ -160,7 +160,7 @@ class Search {
       total: total ? (counted?.total ?? 0) : undefined,
       facets: facets ? (counted?.facets ?? unwrap(search.facets().finish())) : undefined,
       groupSizes: this.#showsGroups ? matches.map(({ size }) => size as number) : undefined,
-      records: explain ? await countVisible(sql, table, this.#request.forced_filter) : 0,
+      records: explain ? await countVisible(sql, table, this.#context.restriction) : 0,
       scored: scores.count,
       scanMs: performance.now() - start,
     };

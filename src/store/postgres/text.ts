@@ -17,8 +17,11 @@ export function decodeText(text: string): string {
   return text.replace(/\u0001[\u0002\u0003]{2}/g, (code) => String.fromCharCode(CODES.indexOf(code)));
 }
 
-/** Decodes the JSON of a string whose text {@link encodeText} encoded; other JSON is returned as it is. */
+/** Decodes the JSON of a value whose texts {@link encodeText} encoded. */
 export function decodeJson(json: string): string {
   // The first character of a code is escaped in JSON.
-  return json.includes('\\u0001') ? JSON.stringify(decodeText(JSON.parse(json))) : json;
+  if (!json.includes('\\u0001')) return json;
+  return JSON.stringify(
+    JSON.parse(json, (_, value) => (typeof value === 'string' ? decodeText(value) : value)),
+  );
 }

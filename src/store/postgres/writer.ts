@@ -10,7 +10,14 @@ import type {
   Unwritten,
 } from '../record-store.js';
 import { heldTooLong } from '../store-errors.js';
-import { type Catalog, type CatalogEntry, databaseNotFound, type LockedEntry } from './catalog.js';
+import {
+  type Catalog,
+  type CatalogEntry,
+  type ColumnChange,
+  databaseNotFound,
+  type LockedEntry,
+  listColumnsOf,
+} from './catalog.js';
 import { restrictionSql } from './filter-sql.js';
 import { lastExpired } from './retention.js';
 import {
@@ -105,13 +112,14 @@ export class Writer {
         start,
         end,
       } = JSON.parse(unwrap(rules.deletion(JSON.stringify(request)))) as DeletionPlan;
+      const listColumns = listColumnsOf(entry);
       let { position } = entry;
       let deleted = 0;
       const { now } = entry;
       for (let last = 0; ; ) {
         signal?.throwIfAborted();
         const values = new Values();
-        const conditions = restrictionSql({ ...request, start, end }, values);
+        const conditions = restrictionSql({ ...request, listColumns, start, end }, values);
         if (references !== null) conditions.push(referencedSql(references, values));
         if ('unwritten' in request) conditions.push(unwrittenSql(request.unwritten, values));
         conditions.push(`id > ${values.bind(last)}::bigint`);
@@ -182,7 +190,8 @@ export class Writer {
     const hasPassages = puts.vectors.scanned.count > 0;
     if (changes.count === 0 && identities.length === 0) return committed as CommitResult;
     const position = entry.position + changes.count;
-    await this.#finish(sql, entry, position, { nextId, records: changes.created, hasPassages });
+    const lists = listColumnsAfter(entry, columns);
+    await this.#finish(sql, entry, position, { nextId, records: changes.created, hasPassages, lists });
     return committed as CommitResult;
   }
 
@@ -191,7 +200,12 @@ export class Writer {
     sql: Sql,
     entry: LockedEntry,
     position: number,
-    { nextId, records, hasPassages = false }: { nextId: number; records: number; hasPassages?: boolean },
+    {
+      nextId,
+      records,
+      hasPassages = false,
+      lists = entry.list_columns,
+    }: { nextId: number; records: number; hasPassages?: boolean; lists?: string },
   ): Promise<void> {
     const { now } = entry;
     if (position > entry.position) await announce(sql, entry.id);
@@ -202,11 +216,18 @@ export class Writer {
     await sql.run(
       `UPDATE ${entry.group.databases} SET records = records + $2::bigint, next_id = $3::bigint,
         position = $4::bigint, removed = $5::bigint, version = version + 1, last_write_at = $6::bigint,
-        has_passages = has_passages OR $7::boolean
+        has_passages = has_passages OR $7::boolean, list_columns = $8::text
       WHERE id = $1::text`,
-      [entry.id, records, nextId, position, removedUpTo, now, hasPassages],
+      [entry.id, records, nextId, position, removedUpTo, now, hasPassages, lists],
     );
   }
+}
+
+/** The columns of the database that have or had a list after a commit that changes the counts of columns, JSON. */
+function listColumnsAfter({ list_columns }: LockedEntry, columns: readonly ColumnChange[]): string {
+  const known = listColumnsOf({ list_columns });
+  const added = columns.filter(({ name, counts }) => (counts[4] as number) > 0 && !known.has(name));
+  return added.length === 0 ? list_columns : JSON.stringify([...known, ...added.map(({ name }) => name)]);
 }
 
 /** Wakes the readers of the feed of a database at all services when the transaction commits. */
