@@ -17,7 +17,12 @@ export class Nested {
 }
 
 /** A value of a file, before it is converted to the type of its column. */
-export type Cell = string | number | boolean | null | Numeral | Nested;
+export type Cell = Scalar | null | Numeral | Nested;
+
+export type Scalar = string | number | boolean;
+
+/** A value of a record. */
+export type Value = Scalar | null | readonly Scalar[];
 
 /** Returns the cell of a number that a file writes as `text`. */
 export function numberCell(text: string): number | Numeral {

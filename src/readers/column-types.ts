@@ -1,11 +1,12 @@
 import { didYouMean } from '../schema/suggest.js';
-import { type Cell, Nested, Numeral, textOf } from './cells.js';
+import { type Cell, Nested, Numeral, type Scalar, textOf, type Value } from './cells.js';
+import { compactJson, listOf } from './json/object.js';
 import { BOOLEAN_FORMATS, numberFormats, type ValueFormat, valueText } from './value-text.js';
 
-export const COLUMN_TYPES = ['text', 'number', 'boolean'] as const;
+export const COLUMN_TYPES = ['text', 'number', 'boolean', 'list'] as const;
 export type ColumnType = (typeof COLUMN_TYPES)[number];
 
-export type Value = string | number | boolean | null;
+type ScalarCell = Scalar | Numeral;
 
 /** A value of a column, and the line of its first row. */
 interface Sighting {
@@ -156,13 +157,51 @@ export class ValueTypes {
 }
 
 /**
- * Converts a value to the type of its column; without a type, it keeps its own.
+ * Converts a value to the type of its column; without a type, it keeps its own. The elements of a list have the type of
+ * the column, unless it is `list`, whose values in CSV are JSON.
  *
  * @throws {Error} when no value of the type represents it exactly.
  */
 export function convert(cell: Cell, type: ColumnType | undefined): Value {
-  if (cell === null) return null;
-  if (cell instanceof Nested) throw new Error(nestedValue(cell.json));
+  if (cell === null || (type === 'list' && cell === '')) return null;
+  if (cell instanceof Nested || type === 'list') {
+    return elementsOf(cell).map((element) => elementAs(element, type === 'list' ? undefined : type));
+  }
+  return scalarOf(cell, type);
+}
+
+/** Returns the elements of a list, which CSV has as its JSON. */
+function elementsOf(cell: Cell): readonly ScalarCell[] {
+  const text = textOf(cell);
+  const elements = listOf(text);
+  if (elements === undefined) {
+    throw new Error(
+      cell instanceof Nested
+        ? 'the value is an object, and a record has none; --flatten stores columns of their own'
+        : `${JSON.stringify(text)} is no list, such as ["a", 1] in JSON`,
+    );
+  }
+  return elements.map((element) => {
+    if (element !== null && !(element instanceof Nested)) return element;
+    const what = element === null ? 'null' : element.json.startsWith('[') ? 'a list' : 'an object';
+    throw new Error(
+      `the value is a list with ${what} in it, which a record cannot have; --flatten stores its JSON text`,
+    );
+  });
+}
+
+function elementAs(cell: ScalarCell, type: ColumnType | undefined): Scalar {
+  const element = scalarOf(cell, type);
+  if (element === null) throw new Error(`the value is a list with "", which is no ${type}`);
+  return element;
+}
+
+/**
+ * Converts a value that is no list.
+ *
+ * @throws {Error} when no value of the type represents it exactly.
+ */
+function scalarOf(cell: ScalarCell, type: ColumnType | undefined): Scalar | null {
   if (type === 'text') return textOf(cell);
   if (type === undefined && !(cell instanceof Numeral)) return cell;
   const text = textOf(cell);
@@ -179,13 +218,6 @@ export function convert(cell: Cell, type: ColumnType | undefined): Value {
   throw new Error(
     `"${text}" cannot be stored as a number without changing it; --types stores the column as text`,
   );
-}
-
-function nestedValue(json: string): string {
-  const [what, value] = json.startsWith('[')
-    ? ['a list', 'its JSON text']
-    : ['an object', 'columns of their own'];
-  return `the value is ${what}, and a record has none; --flatten stores ${value}`;
 }
 
 /** Parses `--types a=number,b=text`. */
@@ -243,8 +275,9 @@ function booleanOf(text: string): boolean | undefined {
   return folded === 'true' || folded === 'false' ? folded === 'true' : undefined;
 }
 
-/** Returns the text of a cell. A number has its usual form: `7.0` and `7e0` are `7`. */
+/** Returns the text of a cell. A number has its usual form: `7.0` and `7e0` are `7`. JSON has no white space. */
 export function usualText(cell: Cell): string {
+  if (cell instanceof Nested) return compactJson(cell.json);
   return cell instanceof Numeral ? String(exactNumber(cell.text) ?? cell.text) : textOf(cell);
 }
 

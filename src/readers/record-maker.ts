@@ -1,7 +1,7 @@
 import { UUID } from '../schema/ids.js';
 import { LIMITS } from '../schema/limits.js';
-import { type Cell, Nested, Numeral } from './cells.js';
-import { type ColumnType, convert, exactNumber, type Value } from './column-types.js';
+import { type Cell, Nested, Numeral, type Value } from './cells.js';
+import { type ColumnType, convert, exactNumber } from './column-types.js';
 import {
   columnText,
   hasId,
@@ -90,7 +90,9 @@ export class RecordMaker {
       const value = values[at];
       // A control character is written with 6.
       bytes += 3 * this.#name(row.names[at] as string).length + MAX_OTHER_BYTES;
-      if (typeof value === 'string') bytes += 6 * value.length;
+      const elements = Array.isArray(value) ? value : [value];
+      bytes += MAX_OTHER_BYTES * (elements.length - 1);
+      for (const element of elements) if (typeof element === 'string') bytes += 6 * element.length;
     }
     return bytes;
   }
@@ -132,7 +134,9 @@ export class RecordMaker {
     try {
       const type = this.#plan.typeOf(name, cell);
       const isNull = type !== 'text' && typeof cell === 'string' && this.#plan.nulls.has(cell);
-      return isNull ? null : convert(cell, type);
+      const value = isNull ? null : convert(cell, type);
+      if (Array.isArray(value)) checkElements(value);
+      return value;
     } catch (error) {
       throw new BadRow(`column "${name}": ${(error as Error).message}`);
     }
@@ -269,6 +273,11 @@ class MadeRow implements Row {
     this.maxBytes = this.#json.length;
     return this.#json;
   }
+}
+
+function checkElements(elements: readonly unknown[]): void {
+  if (elements.every((element) => typeof element !== 'string' || element.isWellFormed())) return;
+  throw new Error('contains half of a surrogate pair');
 }
 
 function stringOf(json: string | undefined): string | undefined {

@@ -1,5 +1,4 @@
-import type { Cell } from './cells.js';
-import type { Value } from './column-types.js';
+import type { Cell, Value } from './cells.js';
 
 /**
  * The row as the file has it, without the end of the line; for Parquet as JSON; bytes if they are no text; empty if they

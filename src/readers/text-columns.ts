@@ -1,4 +1,5 @@
-import type { Cell } from './cells.js';
+import { type Cell, Nested } from './cells.js';
+import { listOf } from './json/object.js';
 import type { SourceRow } from './rows.js';
 
 /** Values of a column that are looked at. The others are as these are. */
@@ -45,12 +46,15 @@ class TextColumn {
   others = 0;
 
   observe(cell: Cell): void {
-    if (typeof cell !== 'string') {
-      if (cell !== null) this.others += 1;
-      return;
-    }
+    const elements = cell instanceof Nested ? (listOf(cell.json) ?? []) : [cell];
+    const texts = elements.filter((element) => typeof element === 'string');
+    if (texts.length === 0 && cell !== null) this.others += 1;
+    for (const text of texts) this.#observeText(text);
+  }
+
+  #observeText(text: string): void {
     this.isText = true;
-    const value = cell.trim();
+    const value = text.trim();
     if (value === '' || this.#values === MAX_VALUES) return;
     this.#values += 1;
     this.#distinct.add(value.slice(0, MAX_NAME));

@@ -17,7 +17,7 @@ export function filterOf(sample: readonly { data: Data }[]): BenchFilter | undef
   const candidates = [...new Set(sample.flatMap(({ data }) => Object.keys(data)))].flatMap((column) =>
     candidatesOf(
       column,
-      sample.map(({ data }) => cellOf(data, column)),
+      sample.flatMap(({ data }) => elementsOf(data, column)),
     ),
   );
   const filters = candidates.map((candidate) => ({
@@ -29,7 +29,7 @@ export function filterOf(sample: readonly { data: Data }[]): BenchFilter | undef
   return filters.filter(({ share }) => share < 1).toSorted((a, b) => distance(a) - distance(b))[0];
 }
 
-function candidatesOf(column: string, values: readonly (ColumnValue | null)[]): Omit<BenchFilter, 'share'>[] {
+function candidatesOf(column: string, values: readonly ColumnValue[]): Omit<BenchFilter, 'share'>[] {
   const numbers = values.filter((value) => typeof value === 'number').toSorted((a, b) => a - b);
   const bound = numbers[Math.floor(values.length * WANTED_SHARE)];
   const less =
@@ -38,10 +38,8 @@ function candidatesOf(column: string, values: readonly (ColumnValue | null)[]): 
       : [
           {
             rule: { column, operator: 'less_than', value: bound } as const,
-            satisfies: (data: Data) => {
-              const value = cellOf(data, column);
-              return typeof value === 'number' && value < bound;
-            },
+            satisfies: (data: Data) =>
+              elementsOf(data, column).some((value) => typeof value === 'number' && value < bound),
           },
         ];
   const others = new Set(
@@ -53,12 +51,12 @@ function candidatesOf(column: string, values: readonly (ColumnValue | null)[]): 
   );
   const equal = [...others].map((value) => ({
     rule: { column, operator: 'equals', value } as FilterRule,
-    satisfies: (data: Data) => cellOf(data, column) === value,
+    satisfies: (data: Data) => elementsOf(data, column).includes(value),
   }));
   return [...less, ...equal];
 }
 
-/** Columns may have names such as `constructor`. */
-function cellOf(data: Data, column: string): ColumnValue | null {
-  return Object.hasOwn(data, column) ? (data[column] ?? null) : null;
+/** The elements of a list, or else the value alone; null for no value. Columns may have names such as `constructor`. */
+function elementsOf(data: Data, column: string): readonly ColumnValue[] {
+  return [Object.hasOwn(data, column) ? (data[column] ?? null) : null].flat();
 }

@@ -41,7 +41,7 @@ export function queriesOf(
     if (model === null) return vector === undefined ? [] : [{ vector }];
     const columns = embed.columns ?? Object.keys(data);
     const text = columns
-      .map((column) => data[column])
+      .flatMap((column) => data[column] ?? [])
       .filter((value) => typeof value === 'string')
       .reduce((longest, value) => (value.length > longest.length ? value : longest), '');
     const query = partOf(text, random);

@@ -1,5 +1,14 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import { type Columns, type ColumnType, changedMeanwhile, type IdentityName, typeOf } from './columns.js';
+import {
+  type Column as ColumnContent,
+  type Columns,
+  type ColumnType,
+  changedMeanwhile,
+  type IdentityName,
+  isArray,
+  plainText,
+  typeOf,
+} from './columns.js';
 import type { ExportedRecord } from './records.js';
 
 /** The writer has the types of another version of the reader. */
@@ -61,7 +70,7 @@ export async function* parquetOf(
 }
 
 function columnsOf(columns: Columns, vectors: boolean): Column[] {
-  const data = columns.names.map((name) => dataColumn(name, columns.typeOf(name)));
+  const data = columns.names.map((name) => dataColumn(name, columns.of(name)));
   const identities = columns.identities.map(identityColumn);
   return [...identities, ...data, ...(vectors ? vectorColumns() : [])];
 }
@@ -75,29 +84,42 @@ function identityColumn(name: IdentityName): Column {
   return { name, schema: [{ name, ...TYPES.text, repetition_type }], value: (record) => record[name] };
 }
 
-function dataColumn(name: string, type: ColumnType): Column {
+function dataColumn(name: string, { type, isList }: ColumnContent): Column {
+  const schema: SchemaElement[] = isList
+    ? listSchema(name, TYPES[type])
+    : [{ name, ...TYPES[type], repetition_type: 'OPTIONAL' }];
+  const scalar = (value: unknown) => {
+    if (type === 'text') return String(value);
+    if (typeOf(value) !== type) throw changedMeanwhile(`a ${typeOf(value)} in column "${name}"`);
+    return value;
+  };
   return {
     name,
-    schema: [{ name, ...TYPES[type], repetition_type: 'OPTIONAL' }],
+    schema,
     value({ data }) {
       const value = Object.hasOwn(data, name) ? data[name] : undefined;
       if (value === undefined || value === null) return null;
-      if (type === 'text') return String(value);
-      if (typeOf(value) !== type) throw changedMeanwhile(`a ${typeOf(value)} in column "${name}"`);
-      return value;
+      if (!isList && type === 'text') return plainText(value);
+      if (isArray(value) !== isList) {
+        throw changedMeanwhile(`a value that is ${isList ? 'no' : 'a'} list in column "${name}"`);
+      }
+      return isArray(value) ? value.map(scalar) : scalar(value);
     },
   };
 }
 
-function vectorColumns(): Column[] {
-  const vector: SchemaElement[] = [
-    { name: 'vector', repetition_type: 'OPTIONAL', converted_type: 'LIST', num_children: 1 },
+function listSchema(name: string, element: Partial<SchemaElement>): SchemaElement[] {
+  return [
+    { name, repetition_type: 'OPTIONAL', converted_type: 'LIST', num_children: 1 },
     { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
-    { name: 'element', type: 'DOUBLE', repetition_type: 'REQUIRED' },
+    { name: 'element', ...element, repetition_type: 'REQUIRED' },
   ];
+}
+
+function vectorColumns(): Column[] {
   const name = 'embedded_by';
   return [
-    { name: 'vector', schema: vector, value: ({ vector }) => vector },
+    { name: 'vector', schema: listSchema('vector', TYPES.number), value: ({ vector }) => vector },
     {
       name,
       schema: [{ name, ...TYPES.text, repetition_type: 'OPTIONAL' }],

@@ -36,15 +36,16 @@ export class SearchedText {
     if (this.#last?.names !== names) this.#last = { names, columns: names.map((name) => this.#column(name)) };
     let isSearched = false;
     for (const [at, column] of this.#last.columns.entries()) {
-      const value = values[at] ?? null;
-      if (typeof value === 'string') {
-        // White space and control characters alone are no text.
-        if (!VISIBLE.test(value)) continue;
-        column.texts += 1;
-      } else if (typeof value === 'number') column.numbers += 1;
+      // White space and control characters alone are no text.
+      const elements = [values[at] ?? null]
+        .flat()
+        .filter((element) => element !== null && (typeof element !== 'string' || VISIBLE.test(element)));
+      if (elements.length === 0) continue;
+      const hasText = elements.some((element) => typeof element === 'string');
+      if (hasText) column.texts += 1;
+      else if (elements.some((element) => typeof element === 'number')) column.numbers += 1;
       // Chosen columns are embedded whatever they hold.
-      isSearched ||=
-        column.isEmbedded && (this.#embed === undefined ? typeof value === 'string' : value !== null);
+      isSearched ||= column.isEmbedded && (this.#embed !== undefined || hasText);
     }
     this.#records += 1;
     if (!isSearched) this.#withoutText += 1;

@@ -55,7 +55,8 @@ function cellsOf(record: OrderedObject, row: Row, areMarked: boolean): string[] 
   const highlights = record.get('highlights') as OrderedObject | undefined;
   return valuesOf(record, row).map((value, at) => {
     if (row.members[at] === SCORE) return (value as number).toFixed(4);
-    const text = value === undefined || value === null ? '' : String(value);
+    // The text of a list is that in which its words are highlighted.
+    const text = [value ?? ''].flat().join(', ');
     if (!areMarked) return text;
     const column = row.columns[at - row.members.length] ?? '';
     return marked(text, (highlights?.get(column) ?? []) as [number, number][]);

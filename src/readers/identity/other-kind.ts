@@ -152,7 +152,7 @@ export class OtherKind {
 
 /** Returns the cell that a value of a record was made from. */
 function cellOf(value: Data[string]): Cell {
-  return Array.isArray(value) ? new Nested(JSON.stringify(value)) : value;
+  return typeof value === 'object' && value !== null ? new Nested(JSON.stringify(value)) : value;
 }
 
 /** Returns the texts of a UUID, of which each is a key of its own. */

@@ -61,6 +61,30 @@ export function isJsonObject(text: string): boolean {
   }
 }
 
+/** Returns the elements of a JSON list; undefined for another text. */
+export function listOf(text: string): Cell[] | undefined {
+  if (!text.trimStart().startsWith('[')) return undefined;
+  try {
+    const reader = new Reader(text);
+    reader.space();
+    reader.expect('[');
+    const elements: Cell[] = [];
+    reader.space();
+    if (!reader.takes(']')) {
+      do {
+        reader.space();
+        elements.push(cellOf(reader.value()));
+        reader.space();
+      } while (reader.takes(','));
+      reader.expect(']');
+    }
+    reader.space();
+    return reader.at < text.length ? undefined : elements;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns the value of a member. */
 export function cellOf(json: string): Cell {
   switch (json[0]) {
