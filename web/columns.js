@@ -1,18 +1,30 @@
 import { shareOf, tellingPlaces } from './words.js';
 
+/** The types that the elements of a list may have. */
+const ELEMENT_TYPES = ['string', 'number', 'boolean'];
+
+/** The types of the values of a column, and of the elements of its lists. */
+const typesOf = (types) => [
+  ...new Set(types.flatMap((type) => (type === 'list' ? ELEMENT_TYPES : type === 'null' ? [] : [type]))),
+];
+
+/** The elements of a list, or else the value alone. */
+const elementsOf = (value) => [value].flat();
+
+/** The text of a value; of a list, that in which searches find words. */
+export const textOfValue = (value) => elementsOf(value).join(', ');
+
 /** The columns of a description, or those of `records` for a key that may not read descriptions. */
 export function columnsOf(description, records) {
   if (description?.columns !== undefined) {
-    return description.columns.map(({ name, types }) => ({
-      name,
-      types: types.filter((type) => type !== 'null'),
-    }));
+    return description.columns.map(({ name, types }) => ({ name, types: typesOf(types) }));
   }
   const columns = new Map();
   for (const { data } of records) {
     for (const [name, value] of Object.entries(data)) {
       const types = columns.get(name) ?? new Set();
-      columns.set(name, value === null ? types : types.add(typeof value));
+      if (value !== null) for (const element of elementsOf(value)) types.add(typeof element);
+      columns.set(name, types);
     }
   }
   return [...columns].map(([name, types]) => ({ name, types: [...types] }));
@@ -41,13 +53,17 @@ export const embeddedColumns = (description) =>
 
 /** Whether searches search a value of a column. */
 const isSearched = (name, value, embedded) =>
-  typeof value === 'string' && (embedded === undefined || embedded.includes(name));
+  isText(value) && (embedded === undefined || embedded.includes(name));
+
+/** Whether a value is a text, or a list with one. */
+const isText = (value) => elementsOf(value).some((element) => typeof element === 'string');
 
 /** The column that names a record: the first of the embedded ones that has a text, otherwise the first short text. */
 export function titleColumn(data, embedded = []) {
-  const isText = (name) => Object.hasOwn(data, name) && typeof data[name] === 'string' && data[name] !== '';
+  const hasText = (name) => Object.hasOwn(data, name) && typeof data[name] === 'string' && data[name] !== '';
   return (
-    embedded.find(isText) ?? Object.keys(data).find((name) => isText(name) && data[name].length <= MAX_TITLE)
+    embedded.find(hasText) ??
+    Object.keys(data).find((name) => hasText(name) && data[name].length <= MAX_TITLE)
   );
 }
 
@@ -59,13 +75,13 @@ export function titleColumn(data, embedded = []) {
 export function rankedColumns(data, { words, embedded, passage, highlights = {} }) {
   const title = titleColumn(data, embedded);
   const present = Object.entries(data)
-    .filter(([, value]) => value !== null && value !== '')
+    .filter(([, value]) => value !== null && textOfValue(value) !== '')
     .map(([name, value], at) => {
       const own = isSearched(name, value, embedded) ? words : [];
-      const kind = own.length > 0 ? 0 : typeof value === 'string' ? 1 : 2;
-      const text = String(value);
+      const kind = own.length > 0 ? 0 : isText(value) ? 1 : 2;
+      const text = textOfValue(value);
       const places = Object.hasOwn(highlights, name) ? tellingPlaces(text, highlights[name], words) : [];
-      return { name, value, at, kind, share: shareOf(own, text), places };
+      return { name, text, isText: isText(value), at, kind, share: shareOf(own, text), places };
     });
   return present.sort(
     (a, b) =>

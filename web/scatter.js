@@ -1,3 +1,5 @@
+import { textOfValue } from './columns.js';
+
 /** The value of points that stands for their score, where others have a column. */
 export const SCORE = '@score';
 
@@ -65,9 +67,11 @@ export function neighbour(places, from, key) {
   return found;
 }
 
-/** The value of a column of a point; undefined if it has none. A column may be called `toString`. */
-export const cellOf = ({ data }, column) =>
-  Object.hasOwn(data, column) ? (data[column] ?? undefined) : undefined;
+/** The value of a column of a point, the text of a list; undefined if it has none. A column may be called `toString`. */
+export const cellOf = ({ data }, column) => {
+  const value = Object.hasOwn(data, column) ? (data[column] ?? undefined) : undefined;
+  return Array.isArray(value) ? textOfValue(value) : value;
+};
 
 /**
  * How points are coloured by a column, or by {@link SCORE}: numbers by steps from the least to the greatest, other values by

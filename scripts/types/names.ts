@@ -214,9 +214,12 @@ interface Nearness {
   },
   filter: {
     EqualityRule: `
-/** The rules that compare a column of \`T\` with values of the column's type. */
+// Intersections, because the compiler cannot resolve \`Extract\` in a function that is generic in the type of the records.
+/** The rules that compare a column of \`T\` with values of the column's type, or of the elements of its lists. */
 type EqualityRule<T = Data> = { [Column in ColumnName<T>]-?:
-  | ScalarRule<Column, Operand<T[Column]>> | ListRule<Column, Operand<T[Column]>>
+  | ScalarRule<Column, T[Column] & (string | number | boolean)>
+  | ListRule<Column, T[Column] & (string | number | boolean)>
+  | ScalarRule<Column, ElementOf<T[Column]>> | ListRule<Column, ElementOf<T[Column]>>
 }[ColumnName<T>];
 `,
   },
@@ -225,6 +228,6 @@ type EqualityRule<T = Data> = { [Column in ColumnName<T>]-?:
 /** Modules of the types that are written by hand, relative to the generated files. */
 export const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   '../../errors.js': ['ErrorCode', 'Problem', 'ProblemCode'],
-  '../columns.js': ['ColumnName', 'Data', 'NumberColumn', 'Operand', 'TextColumn', 'Vector'],
+  '../columns.js': ['ColumnName', 'Data', 'ElementOf', 'NumberColumn', 'TextColumn', 'Vector'],
   '../keys.js': ['Action'],
 };

@@ -1,8 +1,5 @@
-/** A value of a column that is neither null nor a list. */
-type Scalar = string | number | boolean;
-
 /** A value of a column, or a list of strings, numbers and booleans. null counts as absent. */
-export type ColumnValue = Scalar | null | readonly Scalar[];
+export type ColumnValue = string | number | boolean | null | readonly (string | number | boolean)[];
 
 /** The elements of lists, and other values as they are. */
 type Elements<V> = V extends readonly (infer Element)[] ? Element : V;
@@ -32,11 +29,10 @@ export type NumberColumn<T> = ColumnOf<T, number>;
 /** The names of the columns of `T` that may have a string, or a list with strings. */
 export type TextColumn<T> = ColumnOf<T, string>;
 
-// An intersection, because the compiler cannot resolve `Extract` in a function that is generic in the type of the records.
-/** The types of values with which a column can be compared for equality: those of the elements, for a list. */
-export type Operand<V> =
-  | (V & Scalar)
-  | (V extends readonly (infer Element extends Scalar)[] ? Element : never);
+/** The types of the elements of the lists among `V`. */
+export type ElementOf<V> = V extends readonly (infer Element extends string | number | boolean)[]
+  ? Element
+  : never;
 
 /**
  * Columns to change of a record whose data has the type `T`, or the type `Given` of the argument if `T` has any columns.

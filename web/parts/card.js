@@ -89,8 +89,8 @@ export const Card = memo(
   },
 );
 
-function classOf({ value }) {
-  return typeof value === 'string' && value.length > SHORT ? 'long' : 'short';
+function classOf({ text, isText }) {
+  return isText && text.length > SHORT ? 'long' : 'short';
 }
 
 function shownName({ name }, part) {
@@ -98,8 +98,7 @@ function shownName({ name }, part) {
 }
 
 /** A value, or only `part` of it. */
-function shownValue({ value, places }, part) {
-  const whole = String(value);
+function shownValue({ text: whole, places }, part) {
   const { start, end } = part ?? { start: 0, end: whole.length };
   const parts = markedParts(whole, places, { start, end }).map(({ text, isMarked }) =>
     isMarked ? html`<mark>${text}</mark>` : text,

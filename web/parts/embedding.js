@@ -10,7 +10,7 @@ export function embeddable(content, types, chosen) {
   const typeOf = new Map(content.columns.map(({ name, type }) => [name, types[name] ?? type]));
   return content.texts
     .map((column) => ({ ...column, type: typeOf.get(column.name) }))
-    .filter(({ type, isText }) => type === 'text' || (type === undefined && isText))
+    .filter(({ type, isText }) => ['text', 'list'].includes(type) || (type === undefined && isText))
     .map(({ name, type, others, isTelling }) => ({
       name,
       isEmbedded: chosen.get(name) ?? isTelling,

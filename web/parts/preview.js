@@ -3,7 +3,7 @@ import { html } from '../html.js';
 import { useState } from '../vendor/hooks.js';
 import { Embedding, ExistingEmbedding, embeddable } from './embedding.js';
 
-const TYPES = ['text', 'number', 'boolean'];
+const TYPES = ['text', 'number', 'boolean', 'list'];
 const NAME = /^[a-z0-9_-]{1,64}$/;
 
 /** The first rows of a file, and how they are stored. */

@@ -1,6 +1,6 @@
 // Written by `npm run generate:types` from the schemas in src/schema. Do not edit.
 
-import type { ColumnName, Data, NumberColumn, Operand, TextColumn } from '../columns.js';
+import type { ColumnName, Data, ElementOf, NumberColumn, TextColumn } from '../columns.js';
 
 type ScalarRule<
   Column extends string = string,
@@ -110,7 +110,12 @@ export interface FilterGroup<T = Data> {
 /** A rule, or a group of rules. */
 export type Filter<T = Data> = FilterGroup<T> | FilterRule<T>;
 
-/** The rules that compare a column of `T` with values of the column's type. */
+// Intersections, because the compiler cannot resolve `Extract` in a function that is generic in the type of the records.
+/** The rules that compare a column of `T` with values of the column's type, or of the elements of its lists. */
 type EqualityRule<T = Data> = {
-  [Column in ColumnName<T>]-?: ScalarRule<Column, Operand<T[Column]>> | ListRule<Column, Operand<T[Column]>>;
+  [Column in ColumnName<T>]-?:
+    | ScalarRule<Column, T[Column] & (string | number | boolean)>
+    | ListRule<Column, T[Column] & (string | number | boolean)>
+    | ScalarRule<Column, ElementOf<T[Column]>>
+    | ListRule<Column, ElementOf<T[Column]>>;
 }[ColumnName<T>];

@@ -1,6 +1,6 @@
 // Each line after an expected error must not compile: an error that is expected and does not come is an error.
 import { and, contains, type Database, type Databases, equals, greaterThan, or } from 'cosift';
-import { lamp, type Product } from './product.js';
+import { type Article, lamp, type Product } from './product.js';
 
 export async function misuses(
   cosift: Databases,
@@ -164,4 +164,19 @@ export async function misuses(
   (await products.get(1))?.data.nam;
   // @ts-expect-error: a result of a query has no score
   (await products.query()).results[0]?.relevance_score.toFixed();
+}
+
+export async function lists(articles: Database<Article>, facts: Database): Promise<void> {
+  // @ts-expect-error: another type than the elements
+  await articles.query({ filter: equals('tags', 5) });
+  // @ts-expect-error: a list as the value
+  await articles.query({ filter: { column: 'tags', operator: 'equals', value: ['bread'] } });
+  // @ts-expect-error: no strings
+  await articles.query({ filter: contains('minutes', 'a') });
+  // @ts-expect-error: no numbers
+  await articles.query({ filter: greaterThan('tags', 1) });
+  // @ts-expect-error: null in a list
+  await facts.upsert([{ data: { tags: ['a', null] } }]);
+  // @ts-expect-error: a list in a list
+  await facts.upsert([{ data: { tags: [['a']] } }]);
 }

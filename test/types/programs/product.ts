@@ -9,3 +9,11 @@ export interface Product {
 }
 
 export const lamp: Product = { name: 'Lamp', category: 'lamp', price: 20, weight: null, available: true };
+
+/** Records with lists. */
+export interface Article {
+  title: string;
+  tags: string[];
+  minutes?: number | readonly number[] | null;
+  mixed: readonly (string | boolean)[];
+}

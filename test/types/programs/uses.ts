@@ -30,7 +30,7 @@ import {
   startsWith,
 } from 'cosift';
 import { Client } from 'cosift/client';
-import { lamp, type Product } from './product.js';
+import { type Article, lamp, type Product } from './product.js';
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const same = <A, B>(yes: Same<A, B>): void => void yes;
@@ -145,7 +145,8 @@ export async function untyped(cosift: Databases, name: string): Promise<void> {
   await facts.patch(1, { height_m: null });
   await facts.patch(1, lamp);
   const { results } = await facts.search('a', { filter: equals(name, name) });
-  same<(typeof results)[number]['data'][string], string | number | boolean | null>(true);
+  type Scalar = string | number | boolean;
+  same<(typeof results)[number]['data'][string], Scalar | null | readonly Scalar[]>(true);
   const where: Filter = { condition: 'OR', rules: [{ column: 'any', operator: 'contains', value: 'x' }] };
   await facts.search('a', { filter: where, facets: [{ column: name }, { time: 'synced', interval: 'day' }] });
   await facts.query({ sort: { column: 'height_m' } });
@@ -226,4 +227,27 @@ export async function opened(signal: AbortSignal): Promise<void> {
     filter: and(isEmpty('a')),
   });
   await client.revokeKey(key.key_id, { descendants: true, signal });
+}
+
+export async function lists(articles: Database<Article>, facts: Database): Promise<void> {
+  await articles.upsert([
+    { data: { title: 'Rye bread', tags: ['bread'], minutes: [30, 1440], mixed: [true] } },
+  ]);
+  await articles.patch(1, { tags: ['bread', 'rye'], minutes: null });
+  const { results } = await articles.query({
+    filter: and(
+      equals('tags', 'bread'),
+      isIn('tags', ['bread', 'rye']),
+      notContains('tags', 'tool'),
+      greaterThan('minutes', 40),
+      or(equals('mixed', true), notEquals('mixed', 'a'), isEmpty('tags')),
+    ),
+    sort: { column: 'tags' },
+    facets: [{ column: 'tags' }, { column: 'minutes', type: 'histogram', interval: 30 }],
+    distinct: 'tags',
+  });
+  const tags = results.map(({ data }) => data.tags);
+  same<typeof tags, string[][]>(true);
+  await facts.upsert([{ data: { tags: ['a', 1, true], none: [] } }]);
+  await facts.query({ filter: equals('tags', 1) });
 }
