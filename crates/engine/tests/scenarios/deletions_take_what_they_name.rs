@@ -85,6 +85,48 @@ fn by_identity_filter_or_time_range() {
 }
 
 #[test]
+fn by_their_last_write() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create("db", 2);
+    let put = |ids: &[u64]| {
+        let records: Vec<_> = ids
+            .iter()
+            .map(|id| {
+                json!({ "id": id, "data": { "a": "x" }, "vector": [1, id],
+                "timestamps": { "synced_at": "2001-01-01T00:00:00Z" } })
+            })
+            .collect();
+        server.upsert("db", &json!(records)).expect("written")
+    };
+    let ids: Vec<u64> = (1..=10).collect();
+    put(&ids);
+    let mark = server.mark("db");
+    assert_eq!(mark["records"], 10);
+    let unwritten = |epoch: &serde_json::Value, max: u64| {
+        let version = &mark["version"];
+        json!({ "unwritten": { "epoch": epoch, "version": version, "max": max } })
+    };
+    // Nothing about these records changes.
+    assert_eq!(put(&ids[..4]).results[0].status, Status::Unchanged);
+    let refused = server.delete("db", &unwritten(&mark["epoch"], 5));
+    let refused = refused.expect_err("six are missing");
+    assert_eq!(refused.code(), "deletion_refused");
+    assert_eq!(refused.facts(), json!({ "missing": 6, "max": 5 }));
+    let former = server.delete("db", &unwritten(&json!("another"), 6));
+    let former = former.expect_err("another database");
+    assert_eq!(former.code(), "database_not_found");
+    assert_eq!(server.describe("db")["records"], 10);
+    let deleted = server.delete("db", &unwritten(&mark["epoch"], 6));
+    assert_eq!(deleted.expect("deleted"), 6);
+    let deleted = server.delete("db", &unwritten(&mark["epoch"], 0));
+    assert_eq!(deleted.expect("nothing"), 0);
+    server.close();
+    let server = Server::open(directory.path());
+    assert_eq!(server.describe("db")["records"], 4);
+}
+
+#[test]
 fn and_a_made_id_never_comes_back() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::open(directory.path());

@@ -233,6 +233,12 @@ impl Server {
         self.start_delete(id, request, stop_flag()).wait()
     }
 
+    /// A moment in the writes of a database, for a deletion of the records that were not written since.
+    pub(crate) fn mark(&self, id: &str) -> Value {
+        let mark = Pending::of(|done| self.engine.mark(id, done)).wait();
+        serde_json::from_slice(&mark.expect("a mark")).expect("JSON")
+    }
+
     pub(crate) fn start_delete(&self, id: &str, request: &Value, stop: StopFlag) -> Pending<usize> {
         Pending::of(|done| self.engine.delete(id, &request.to_string(), stop, done))
     }
