@@ -20,7 +20,7 @@ async function databasesOf(data: string): Promise<string[]> {
 
 test('a database is not created when every row is bad, here or for the service', async () => {
   const data = await temporaryDirectory();
-  expect(await importPipe('{"a":[1]}\n{"a":\n', '--data', data)).toMatchObject({ code: 1 });
+  expect(await importPipe('{"a":[[1]]}\n{"a":\n', '--data', data)).toMatchObject({ code: 1 });
   const vector = '{"vector":[1,2],"a":"x"}\n';
   expect(await importPipe(vector, '--dimensions', '3', '--data', data)).toMatchObject({ code: 1 });
   expect(await databasesOf(data)).toEqual([]);

@@ -108,7 +108,7 @@ test('a directory for the bad rows that is missing is named, and nothing is stor
 test('several bad records on one line of JSON are reported and written each', async () => {
   const { bad, input } = await inputOf(
     'a.json',
-    '[{"a":{}},{"a":1},{"a":[2]},{"b":{"c":1}}\n,{"id":1},{"id":1}]',
+    '[{"a":{}},{"a":1},{"a":[[2]]},{"b":{"c":1}}\n,{"id":1},{"id":1}]',
   );
   const printed = await badRowsOf(input, bad);
   expect(printed).toHaveLength(5);
@@ -118,7 +118,7 @@ test('several bad records on one line of JSON are reported and written each', as
     expect.stringMatching(/^record 3 on line 1: column "a": /),
     expect.stringMatching(/^record 4 on line 1: column "b": /),
   ]);
-  expect(await readFile(bad, 'utf8')).toBe('{"a":{}}\n{"a":[2]}\n{"b":{"c":1}}\n{"id":1}\n');
+  expect(await readFile(bad, 'utf8')).toBe('{"a":{}}\n{"a":[[2]]}\n{"b":{"c":1}}\n{"id":1}\n');
 });
 
 test('bad rows are written in the order of the file, in whatever order they are found', async () => {
