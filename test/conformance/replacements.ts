@@ -174,7 +174,11 @@ export function describeReplacements(open: OpenDatabases): void {
       };
       const gone = { code: 'database_not_found' };
       await expect(database.replaceLines(withPause('', again))).rejects.toMatchObject(gone);
-      const source = withPause(textOf([line(1)]), again, textOf([line(1)]));
+      const afterFirst = async () => {
+        while ((await database.count()) < 3) await otherWork();
+        await again();
+      };
+      const source = withPause(textOf([line(9)]), afterFirst, textOf([line(1)]));
       await expect(database.replaceLines(source)).rejects.toMatchObject(gone);
       expect(await ids(database)).toEqual([1, 2]);
     });
