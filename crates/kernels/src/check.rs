@@ -4,6 +4,7 @@ use crate::codec::Codec;
 use crate::codes::Codes;
 use crate::kernel::Kernel;
 use crate::layout::{BLOCK_RECORDS, Layout};
+use crate::nearness::Nearness;
 use crate::query::Query;
 use crate::reference;
 use crate::residence::Residence;
@@ -86,6 +87,7 @@ pub(crate) fn agrees_on(
         && exact == crate::exact::exact(&left, &right)
         && ranges_agree(kernel, records, &mut random)
         && places_agree(kernel, &mut random)
+        && nearness_agrees(kernel, &mut random)
         && rotated
             .iter()
             .map(|value| value.to_bits())
@@ -215,6 +217,22 @@ fn places_agree(kernel: &Kernel, random: &mut Random) -> bool {
         // SAFETY: the kernel is available.
         unsafe { (kernel.find_near)(&numbers, wanted, max, &mut found) };
         found.into_iter().eq((0..numbers.len() as u32).filter(near))
+    })
+}
+
+/// Whether sums of nearness of a kernel are those of each number.
+fn nearness_agrees(kernel: &Kernel, random: &mut Random) -> bool {
+    let number = |random: &mut Random| (random.next() >> 40) as f64 / 256.0 - 9_999.5;
+    let nearness = Nearness::new(number(random), number(random).abs() + 0.1);
+    let numbers: [f64; 64] = std::array::from_fn(|_| number(random));
+    let (within, weight) = (random.next(), random.next() as u32 >> 3);
+    let before: [u64; 64] = std::array::from_fn(|_| random.next() >> 8);
+    let mut sums = before;
+    // SAFETY: the kernel is available.
+    unsafe { (kernel.add_nearness)(&numbers, within, nearness, weight, &mut sums) };
+    (0..64).all(|at| {
+        let part = u64::from(weight) * u64::from(nearness.of(numbers[at]));
+        sums[at] == before[at] + part * (within >> at & 1)
     })
 }
 

@@ -6,6 +6,7 @@ use crate::check::agrees_with_reference;
 use crate::codes::Codes;
 use crate::kernel::Kernel;
 use crate::layout::BLOCK_RECORDS;
+use crate::nearness::Nearness;
 use crate::query::Query;
 use crate::residence::Residence;
 use crate::scalar::SCALAR;
@@ -154,6 +155,19 @@ pub fn floats_between(values: &[f64], low: f64, high: f64, within: &Mask) -> Mas
 pub fn find_near(numbers: &[u32], wanted: u32, max: u32, places: &mut Vec<u32>) {
     // SAFETY: the kernel is available.
     unsafe { (kernel().find_near)(numbers, wanted, max, places) }
+}
+
+/// Adds what numbers count by their nearness to a target, times `weight`, to their sums; only for those whose bit is set in
+/// `within`. The sums must stay below 2^64.
+pub fn add_nearness(
+    numbers: &[f64; 64],
+    within: u64,
+    nearness: Nearness,
+    weight: u32,
+    sums: &mut [u64; 64],
+) {
+    // SAFETY: the kernel is available.
+    unsafe { (kernel().add_nearness)(numbers, within, nearness, weight, sums) }
 }
 
 /// The instruction set in use: `amx-int8`, `avx512-vnni`, `avx-vnni`, `avx2`, `neon-dot` or

@@ -1,6 +1,7 @@
 //! The functions of one instruction set.
 
 use crate::codes::Codes;
+use crate::nearness::Nearness;
 use crate::query::Query;
 use crate::residence::Residence;
 use crate::scan::{Candidate, Mask, Scan, Wanted};
@@ -22,6 +23,7 @@ pub(crate) struct Kernel {
     pub(crate) split_integers_between: unsafe fn(&[u32], &[u8], u64, u64, &Mask) -> Mask,
     pub(crate) floats_between: unsafe fn(&[f64], f64, f64, &Mask) -> Mask,
     pub(crate) find_near: unsafe fn(&[u32], u32, u32, &mut Vec<u32>),
+    pub(crate) add_nearness: unsafe fn(&[f64; 64], u64, Nearness, u32, &mut [u64; 64]),
 }
 
 /// Compiles the generic algorithms for one implementation of [`Lanes`](crate::lanes::Lanes).
@@ -90,6 +92,16 @@ macro_rules! kernel {
         unsafe fn find_near(numbers: &[u32], wanted: u32, max: u32, places: &mut Vec<u32>) {
             $crate::near::find_near(numbers, wanted, max, places)
         }
+        $(#[target_feature(enable = $feature)])*
+        unsafe fn add_nearness(
+            numbers: &[f64; 64],
+            within: u64,
+            nearness: $crate::nearness::Nearness,
+            weight: u32,
+            sums: &mut [u64; 64],
+        ) {
+            $crate::nearness::add_nearness(numbers, within, nearness, weight, sums)
+        }
         $crate::kernel::Kernel {
             name: $name,
             available: $available,
@@ -101,6 +113,7 @@ macro_rules! kernel {
             split_integers_between,
             floats_between,
             find_near,
+            add_nearness,
         }
     }};
 }

@@ -3,7 +3,7 @@
 //! Together with the binding, the only crate with `unsafe`. A [`Codec`] packs unit vectors into [`Codes`]. From the codes,
 //! [`scan_codes`] (pruning pass 1) and [`refine`] (passes 2 and 3) bound the cosine of every record with a query. The
 //! records that remain get their [`exact`] score. [`integers_between`], [`split_integers_between`] and [`floats_between`]
-//! evaluate filters, and [`find_near`] compares words.
+//! evaluate filters, [`find_near`] compares words, and [`add_nearness`] computes boosts.
 //! Every kernel returns the same bits as the scalar one, on every machine.
 //! [`return_freed_memory`] is here because it needs `unsafe`, too.
 
@@ -21,6 +21,7 @@ mod kernel;
 mod lanes;
 mod layout;
 mod near;
+mod nearness;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod nibble_codes;
@@ -44,10 +45,11 @@ pub use allocator::return_freed_memory;
 pub use codec::Codec;
 pub use codes::Codes;
 pub use detect::{
-    exact, find_near, floats_between, integers_between, kernel_name, refine, rotate, scan_codes,
-    split_integers_between,
+    add_nearness, exact, find_near, floats_between, integers_between, kernel_name, refine, rotate,
+    scan_codes, split_integers_between,
 };
 pub use layout::{BLOCK_RECORDS, Layout, TILE_RECORDS};
+pub use nearness::{NEAREST, Nearness};
 pub use query::{MAX_LEADING, MAX_ONE_PRODUCT, Query};
 pub use residence::Residence;
 pub use scan::{Candidate, Counted, HigherFloor, Mask, Scan, Wanted};

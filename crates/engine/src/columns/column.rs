@@ -109,24 +109,6 @@ impl Column {
             .for_each(|lists| lists.each(within, &mut visit));
     }
 
-    /// Calls `visit` with the slot of each record of `within` that holds a number, and with what `map` returns for the number,
-    /// if `reaches` accepts the smallest and the largest of the numbers; and with the slot of each list with numbers, and the
-    /// greatest that `map` returns for them.
-    pub(crate) fn each_number<T: Copy + Ord>(
-        &self,
-        within: &Mask,
-        reaches: impl FnOnce(f64, f64) -> bool,
-        map: impl Fn(f64) -> T,
-        mut visit: impl FnMut(usize, T),
-    ) {
-        self.each_list(within, |slot, list| {
-            if let Some(greatest) = list.numbers().map(&map).max() {
-                visit(slot, greatest);
-            }
-        });
-        self.scalars.each_number(within, reaches, map, visit);
-    }
-
     /// How many of the `records` of the block hold each type.
     pub(crate) fn counts(&self, records: usize) -> TypeCounts {
         TypeCounts {

@@ -24,7 +24,7 @@ pub(crate) use integers::Integers;
 pub(crate) use mask::{BLOCK_RECORDS, Mask};
 pub(crate) use names::{ColumnId, ColumnNames};
 pub(crate) use numbers::{Comparison, Numbers};
-pub(crate) use scalars::{Scalars, each_of_word};
+pub(crate) use scalars::Scalars;
 pub(crate) use strings::Strings;
 pub(crate) use table::{Columns, write_data};
 pub(crate) use texts::Texts;

@@ -140,30 +140,9 @@ impl Scalars {
         Some((self.numbers.as_ref()?, self.has_number.within(within)))
     }
 
-    /// Calls `visit` with the slot of each record of `within` that holds a number and with what `map` returns for the number,
-    /// if `reaches` accepts the smallest and the largest of the numbers.
-    pub(super) fn each_number<T: Copy>(
-        &self,
-        within: &Mask,
-        reaches: impl FnOnce(f64, f64) -> bool,
-        map: impl Fn(f64) -> T,
-        mut visit: impl FnMut(usize, T),
-    ) {
-        let Some((numbers, rows)) = self.numbers(&self.rows(within)) else {
-            return;
-        };
-        let (min, max) = numbers.range();
-        if !reaches(min, max) {
-            return;
-        }
-        match &self.slots {
-            None => rows.each_word(|first, word| {
-                each_of_word(first, word, numbers.numbers_from(first), &map, &mut visit);
-            }),
-            Some(slots) => {
-                rows.each_slot(|row| visit(slots[row].into(), map(numbers.get(row))));
-            }
-        }
+    /// The slot of each row; `None` where every record of the block has a row.
+    pub(crate) fn slots(&self) -> Option<&[u16]> {
+        self.slots.as_deref()
     }
 
     /// The strings, and the rows of `within` that hold one.
@@ -286,28 +265,5 @@ impl Scalars {
             column.texts = Some(Texts::read(decoder, rows)?);
         }
         Ok(column)
-    }
-}
-
-/// Calls `visit` with each slot of a word of a mask and with what `map` returns for its number. The numbers of all slots are
-/// mapped, because that is faster than to choose among them.
-#[inline(always)]
-pub(crate) fn each_of_word<T: Copy>(
-    first: usize,
-    word: u64,
-    numbers: [f64; 64],
-    map: impl Fn(f64) -> T,
-    mut visit: impl FnMut(usize, T),
-) {
-    let mapped = numbers.map(map);
-    if word == u64::MAX {
-        let each = mapped.iter().enumerate();
-        return each.for_each(|(at, &value)| visit(first + at, value));
-    }
-    let mut left = word;
-    while left != 0 {
-        let at = left.trailing_zeros() as usize;
-        visit(first + at, mapped[at]);
-        left &= left - 1;
     }
 }

@@ -28,6 +28,15 @@ impl Sum for Extra {
 }
 
 impl Extra {
+    /// As many steps of 1e-18.
+    pub(crate) fn from_steps(steps: u64) -> Self {
+        Self(steps)
+    }
+
+    pub(crate) fn steps(self) -> u64 {
+        self.0
+    }
+
     fn value(self) -> f64 {
         self.0 as f64 / (f64::from(SCORE_STEPS) * f64::from(SCORE_STEPS))
     }
@@ -54,6 +63,11 @@ impl Weight {
         taken
     }
 
+    /// Steps of 1e-9.
+    pub(crate) fn steps(self) -> u32 {
+        self.0
+    }
+
     /// The published number.
     pub(crate) fn value(self) -> f64 {
         f64::from(self.0) / f64::from(SCORE_STEPS)
@@ -70,6 +84,13 @@ impl Weight {
         let one = u64::from(SCORE_STEPS);
         let Extra(sum) = self.of(cosine) + extra;
         Score(((sum + one / 2) / one) as u32)
+    }
+
+    /// The lowest sum of other parts with which a record reaches `score`, whatever its cosine.
+    pub(crate) fn extra_needed(self, score: Score) -> Extra {
+        let one = u64::from(SCORE_STEPS);
+        let Extra(highest) = self.of(Score::HIGHEST);
+        Extra((u64::from(score.0) * one).saturating_sub(highest + one / 2))
     }
 
     /// About the score of a record whose cosine is about `cosine`.
@@ -106,6 +127,31 @@ impl Weight {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_needs_the_lowest_sum_that_reaches_a_score() {
+        for (weight, score) in [
+            (0.8, 0.9),
+            (0.8, 0.8),
+            (0.8, 0.1),
+            (0.0, 1.0),
+            (1.0, 1.0),
+            (0.3, 0.300_000_001),
+        ] {
+            let (weight, score) = (Weight::new(weight), Score((score * 1e9_f64).round() as u32));
+            let needed = weight.extra_needed(score);
+            assert!(
+                weight.blend(Score::HIGHEST, needed) >= score,
+                "{weight:?} {score:?}"
+            );
+            if needed > Extra(0) {
+                assert!(
+                    weight.blend(Score::HIGHEST, Extra(needed.0 - 1)) < score,
+                    "{weight:?} {score:?}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn weights_are_rounded_to_steps_and_sum_to_1() {

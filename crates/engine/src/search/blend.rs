@@ -21,11 +21,22 @@ pub(crate) struct Blend {
 }
 
 /// The parts of the scores of a block besides the cosine.
-#[derive(Default)]
 pub(crate) struct BlockParts {
     /// The records that have words of the search; `None` for a search without words.
     words: Option<Box<BlockMatches>>,
     boosts: Option<BlockBoosts>,
+    /// The records whose other parts may exceed [`BlendOfBlock::high`].
+    above_high: Mask,
+}
+
+impl Default for BlockParts {
+    fn default() -> Self {
+        Self {
+            words: None,
+            boosts: None,
+            above_high: Mask::empty(),
+        }
+    }
 }
 
 impl Blend {
@@ -96,6 +107,13 @@ impl Blend {
                 boosts.find(block, within, stop_check, found)?;
             }
             None => parts.boosts = None,
+        }
+        parts.above_high = match &parts.boosts {
+            Some(boosts) => boosts.above_high(within),
+            None => Mask::empty(),
+        };
+        if let Some(words) = &parts.words {
+            parts.above_high.or(words.rows());
         }
         Ok(())
     }
@@ -178,27 +196,42 @@ impl<'a> BlendOfBlock<'a> {
         boosts.map_or(Extra::default(), BlockBoosts::highest)
     }
 
+    /// What the other parts add to the score of most records at most.
+    pub(crate) fn high(&self) -> Extra {
+        let boosts = self.parts.boosts.as_ref();
+        boosts.map_or(Extra::default(), BlockBoosts::high)
+    }
+
+    /// The records whose other parts may exceed [`BlendOfBlock::high`].
+    pub(crate) fn above_high(&self) -> &'a Mask {
+        &self.parts.above_high
+    }
+
     /// The records that have words of the search; `None` for a search without words.
-    pub(crate) fn with_words(&self) -> Option<&'a Mask> {
+    fn with_words(&self) -> Option<&'a Mask> {
         self.words().map(|(_, matches)| matches.rows())
     }
 
     /// Removes the records of `mask` whose score is below `floor` whatever their cosine.
     pub(crate) fn remove_unreachable(&self, mask: &mut Mask, floor: Score) {
-        let reaches = |extra| self.cosine().blend(Score::HIGHEST, extra) >= floor;
-        if reaches(Extra::default()) {
+        let needed = self.cosine().extra_needed(floor);
+        if needed == Extra::default() {
             return;
         }
-        if let (Some(words), false) = (self.with_words(), reaches(self.highest_boosts())) {
-            mask.and(words);
+        let words = self.with_words();
+        let Some(boosts) = &self.parts.boosts else {
+            words.into_iter().for_each(|words| mask.and(words));
+            return;
+        };
+        let mut reaching = boosts.at_least(needed, mask);
+        if let Some(words) = words {
+            let with_words = mask.iter().filter(|&slot| words.get(slot));
+            let reaches = |slot: &usize| self.highest(*slot) >= needed;
+            with_words
+                .filter(reaches)
+                .for_each(|slot| reaching.set(slot));
         }
-        if self.parts.boosts.is_some() {
-            let unreachable: Mask = mask
-                .iter()
-                .filter(|&slot| !reaches(self.highest(slot)))
-                .collect();
-            mask.and_not(&unreachable);
-        }
+        *mask = reaching;
     }
 
     fn words(&self) -> Option<(&'a LexicalSignal, &'a BlockMatches)> {

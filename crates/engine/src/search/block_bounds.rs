@@ -46,14 +46,13 @@ impl<'a> BlockBounds<'a> {
         }
     }
 
-    /// A higher floor than that of the range, for the records without words of the search.
+    /// A higher floor than that of the range, for the records whose other parts are not among the highest.
     pub(crate) fn higher_floor(&self) -> Option<HigherFloor<'a>> {
         let blend = self.blend.as_ref()?;
-        let words = blend.with_words()?;
         let (floor, _) = self.search.needed_scores();
         Some(HigherFloor {
-            floor: blend.cosine().cosine_below(floor, blend.highest_boosts()),
-            except: &words.0,
+            floor: blend.cosine().cosine_below(floor, blend.high()),
+            except: &blend.above_high().0,
         })
     }
 

@@ -1,11 +1,12 @@
 //! Boosts bound to the columns of a snapshot.
 
-use crate::columns::{BLOCK_RECORDS, ColumnId, ColumnNames, Mask, each_of_word};
+use cosift_kernels::{NEAREST, Nearness, add_nearness, integers_between};
+
+use crate::columns::{BLOCK_RECORDS, ColumnId, ColumnNames, Mask};
 use crate::filter::BoundFilter;
 use crate::json::parse_time;
 use crate::record::{Extra, RecordTime, SCORE_STEPS, Score, Value, Weight};
 use crate::runtime::{StopCheck, Stopped};
-use crate::search::boosts::nearness::Nearness;
 use crate::search::boosts::request::{Boost, BoostBy, Measured};
 use crate::snapshot::Block;
 
@@ -39,17 +40,20 @@ enum BoundBy {
     TimeText(Option<ColumnId>, Nearness),
 }
 
+const _: () = assert!(NEAREST == SCORE_STEPS);
+
 /// The boosts of the records of a block, weighted and summed.
 #[derive(Debug)]
 pub(crate) struct BlockBoosts {
-    sums: Box<[Extra]>,
+    /// Steps of [`Extra`].
+    sums: Box<[u64]>,
     highest: Extra,
 }
 
 impl Default for BlockBoosts {
     fn default() -> Self {
         Self {
-            sums: vec![Extra::default(); BLOCK_RECORDS].into(),
+            sums: vec![0; BLOCK_RECORDS].into(),
             highest: Extra::default(),
         }
     }
@@ -58,12 +62,54 @@ impl Default for BlockBoosts {
 impl BlockBoosts {
     /// What the boosts of a record add to its score; it must be one of those that were computed.
     pub(crate) fn of(&self, slot: usize) -> Extra {
-        self.sums[slot]
+        Extra::from_steps(self.sums[slot])
     }
 
-    /// The highest of the sums.
+    /// A sum that no record exceeds.
     pub(crate) fn highest(&self) -> Extra {
         self.highest
+    }
+
+    /// A sum that most records do not exceed, if the numbers are spread evenly.
+    pub(crate) fn high(&self) -> Extra {
+        Extra::from_steps(self.highest.steps() / 4 * 3)
+    }
+
+    /// The records of `within` whose sum exceeds [`BlockBoosts::high`].
+    pub(crate) fn above_high(&self, within: &Mask) -> Mask {
+        self.at_least(Extra::from_steps(self.high().steps() + 1), within)
+    }
+
+    /// The records of `within` whose sum is at least `lowest`.
+    pub(crate) fn at_least(&self, lowest: Extra, within: &Mask) -> Mask {
+        Mask(integers_between(
+            &self.sums,
+            lowest.steps(),
+            u64::MAX,
+            &within.0,
+        ))
+    }
+
+    fn add(&mut self, slot: usize, extra: Extra) {
+        self.sums[slot] += extra.steps();
+    }
+
+    /// Adds what the numbers of the slots of a word count.
+    fn add_numbers(
+        &mut self,
+        (first, word): (usize, u64),
+        numbers: &[f64; 64],
+        nearness: Nearness,
+        weight: Weight,
+    ) {
+        let (words, _) = self.sums.as_chunks_mut();
+        add_nearness(
+            numbers,
+            word,
+            nearness,
+            weight.steps(),
+            &mut words[first / 64],
+        );
     }
 }
 
@@ -118,14 +164,12 @@ impl BoundBoosts {
         stop_check: &StopCheck<'_>,
         found: &mut BlockBoosts,
     ) -> Result<(), Stopped> {
-        found.sums.fill(Extra::default());
-        for BoundBoost { weight, by } in &self.boosts {
-            by.find(block, within, stop_check, |slot, part| {
-                found.sums[slot] = found.sums[slot] + weight.of(part);
-            })?;
-        }
+        found.sums.fill(0);
         found.highest = Extra::default();
-        within.each(&found.sums, |sum| found.highest = found.highest.max(sum));
+        for BoundBoost { weight, by } in &self.boosts {
+            let highest = by.find(block, within, stop_check, *weight, found)?;
+            found.highest = found.highest + weight.of(highest);
+        }
         Ok(())
     }
 
@@ -155,56 +199,99 @@ impl BoundBy {
                 true => Score(SCORE_STEPS),
                 false => Score(0),
             },
-            Self::Time(time, nearness) => nearness.of(block.times_of(*time).get(slot) as f64),
+            Self::Time(time, nearness) => {
+                Score(nearness.of(block.times_of(*time).get(slot) as f64))
+            }
             Self::Number(column, nearness) => greatest(value(column), |value| match value {
-                Value::Number(number) => nearness.of(number),
+                Value::Number(number) => Score(nearness.of(number)),
                 _ => Score(0),
             }),
             Self::TimeText(column, nearness) => of_time_texts(value(column), *nearness),
         })
     }
 
-    /// Calls `add` for each record of `within` whose boost may be above 0.
+    /// Adds the boost of each record of `within`, times `weight`, to `found`. Returns a boost that none exceeds.
     fn find(
         &self,
         block: &Block,
         within: &Mask,
         stop_check: &StopCheck<'_>,
-        mut add: impl FnMut(usize, Score),
-    ) -> Result<(), Stopped> {
+        weight: Weight,
+        found: &mut BlockBoosts,
+    ) -> Result<Score, Stopped> {
         let columns = &block.body.columns;
+        let column = |id: &Option<ColumnId>| id.and_then(|id| columns.column(id));
+        let mut highest = Score(0);
         match self {
             Self::Filter(filter) => {
                 let passing = filter.mask(columns, within, stop_check)?;
-                passing.each_slot(|slot| add(slot, Score(SCORE_STEPS)));
+                if !passing.is_empty() {
+                    highest = Score(SCORE_STEPS);
+                    passing.each_slot(|slot| found.add(slot, weight.of(highest)));
+                }
             }
             Self::Time(time, nearness) => {
                 let times = block.times_of(*time);
-                let range = times.range().unwrap_or_default();
-                if nearness.reaches(range.0 as f64, range.1 as f64) {
+                let (min, max) = times.range().unwrap_or_default();
+                highest = Score(nearness.highest_between(min as f64, max as f64));
+                if highest > Score(0) {
                     within.each_word(|first, word| {
                         let times = times.numbers_from(first);
-                        each_of_word(first, word, times, |time| nearness.of(time), &mut add);
+                        found.add_numbers((first, word), &times, *nearness, weight);
                     });
                 }
             }
-            Self::Number(column, nearness) => {
-                let column = column.and_then(|id| columns.column(id));
-                if let Some(column) = column {
-                    let reaches = |min, max| nearness.reaches(min, max);
-                    column.each_number(within, reaches, |number| nearness.of(number), add);
+            Self::Number(id, nearness) => {
+                let Some(column) = column(id) else {
+                    return Ok(highest);
+                };
+                column.each_list(within, |slot, list| {
+                    let boosts = list.numbers().map(|number| Score(nearness.of(number)));
+                    let boost = boosts.max().unwrap_or(Score(0));
+                    found.add(slot, weight.of(boost));
+                    highest = highest.max(boost);
+                });
+                let scalars = &column.scalars;
+                if let Some((numbers, rows)) = scalars.numbers(&scalars.rows(within)) {
+                    let (min, max) = numbers.range();
+                    let of_scalars = Score(nearness.highest_between(min, max));
+                    highest = highest.max(of_scalars);
+                    match scalars.slots() {
+                        _ if of_scalars == Score(0) => {}
+                        None => rows.each_word(|first, word| {
+                            let numbers = numbers.numbers_from(first);
+                            found.add_numbers((first, word), &numbers, *nearness, weight);
+                        }),
+                        Some(slots) => rows.each_slot(|row| {
+                            let boost = Score(nearness.of(numbers.get(row)));
+                            found.add(slots[row].into(), weight.of(boost));
+                        }),
+                    }
                 }
             }
-            Self::TimeText(column, nearness) => {
-                if let Some(column) = column.and_then(|id| columns.column(id)) {
+            Self::TimeText(id, nearness) => {
+                if let Some(column) = column(id) {
+                    // By the code of a text: equal texts are parsed once.
+                    let mut known: Vec<Option<Score>> = vec![None; column.codes()];
                     for slot in within.iter() {
-                        stop_check.before_testing(TIME_BYTES)?;
-                        add(slot, of_time_texts(column.value(slot), *nearness));
+                        let code = column.code(slot);
+                        let boost = match code.and_then(|code| known[code]) {
+                            Some(boost) => boost,
+                            None => {
+                                stop_check.before_testing(TIME_BYTES)?;
+                                of_time_texts(column.value(slot), *nearness)
+                            }
+                        };
+                        if let Some(code) = code {
+                            known[code] = Some(boost);
+                        }
+                        found.add(slot, weight.of(boost));
+                        highest = highest.max(boost);
                     }
                 }
             }
         }
-        Ok(())
+        Ok(highest)
     }
 }
 
@@ -218,7 +305,10 @@ fn greatest(value: Option<Value<'_>>, of: impl FnMut(Value<'_>) -> Score) -> Sco
 fn of_time_texts(value: Option<Value<'_>>, nearness: Nearness) -> Score {
     greatest(value, |value| match value {
         Value::Text(text) => {
-            parse_time(text).map_or(Score(0), |time| nearness.of(time.milliseconds as f64))
+            let time = parse_time(text);
+            time.map_or(Score(0), |time| {
+                Score(nearness.of(time.milliseconds as f64))
+            })
         }
         _ => Score(0),
     })

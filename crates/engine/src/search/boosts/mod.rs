@@ -1,7 +1,6 @@
 //! Boosts: parts of a score that depend on the data and the times of a record.
 
 mod bound;
-mod nearness;
 mod request;
 
 pub(crate) use bound::{BlockBoosts, BoundBoosts};

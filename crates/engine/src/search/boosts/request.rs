@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use cosift_kernels::Nearness;
+
 use crate::error::Error;
 use crate::filter::{Filter, RequestReader, TIME_FORM};
 use crate::json::{Json, check_column, parse_duration, parse_time};
 use crate::record::{RecordTime, Variant, Weight};
-use crate::search::boosts::nearness::Nearness;
 
 /// The maximal number of boosts of a search.
 const MAX_BOOSTS: usize = 8;
