@@ -7,8 +7,8 @@ use cosift_kernels::Candidate;
 
 use crate::columns::Mask;
 use crate::search::bounds::{ScoreBounds, upper_bound};
-use crate::search::candidates::{FoundInBlock, RankingScratch, is_decided, score};
 use crate::search::distinct::{BoundedMatch, DistinctMatches};
+use crate::search::found_in_block::{FoundInBlock, RankingScratch, is_decided, score};
 use crate::search::running::RunningSearch;
 use crate::snapshot::Block;
 

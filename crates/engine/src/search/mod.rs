@@ -25,6 +25,7 @@ mod examples;
 mod explain;
 mod external;
 mod floor_estimate;
+mod found_in_block;
 mod group_candidates;
 mod highlights;
 mod lexical_pace;
