@@ -177,6 +177,7 @@ const useAll = async () => {
   await store.record('db', '7', { form: 'integer' });
   await store.deleteRecords('db', { ids: [1] });
   await store.deleteRecords('all', { ids: [2] });
+  await store.deleteRecords('db', { unwritten: { ...(await store.mark('db')), max: 100 } });
   const forced_filter = { condition: 'AND', rules: [{ column: 'n', operator: 'equals', value: 7 }] } as const;
   const after = { after: 0, limit: 100 };
   await store.changes('db', { ...after });
@@ -213,7 +214,11 @@ const useAll = async () => {
   await other.reembedder.find('all');
   await (await other.reembedder.holdWriters('all'))();
   await catchUp(2);
-  await put('all', [{ id: 4, data: { text: 'later' } }]);
+  // The first has its new vectors and is found unchanged.
+  await put('all', [
+    { id: 3, data: { text: 'another' } },
+    { id: 4, data: { text: 'later' } },
+  ]);
   await expect(other.reembedder.switch('all')).rejects.toBeInstanceOf(StaleError);
   // The hold must not pass before the commit looks.
   await pglite.write((sql) => sql.run('UPDATE cosift.databases SET held_until = held_until + 3600000'));
@@ -250,6 +255,10 @@ const useAll = async () => {
   await webhooks.update(webhook);
   await webhooks.close();
   await webhooks.remove(['one']);
+  await store.setAlias({ name: 'alias', database: 'all' });
+  await store.aliases();
+  await expect(store.dropDatabase('all')).rejects.toThrow('alias');
+  await store.deleteAlias('alias');
   await store.dropDatabase('all');
 };
 
@@ -275,6 +284,8 @@ const JOINS = [
   /cosift\.records_\w+ CROSS JOIN jsonb_each\(cells\) AS t \(name, value\)/,
   // The data of the record of a change: both tables are in the same places.
   /\(SELECT data FROM cosift\.records_\w+ AS r WHERE r\.id = t\.id\)/,
+  // Whether a record has its vectors of another model: both tables are in the same places.
+  /EXISTS \(\s+SELECT 1 FROM cosift\.records_\w+ AS n WHERE n\.id = o\.id AND [^)]*\)/,
   // The switch of a model: both tables are in the same places.
   /WHERE NOT EXISTS \(SELECT 1 FROM cosift\.records_\w+ AS (\w) WHERE \1\.id = \w\.(?:id|record)\)/,
 ];
