@@ -185,7 +185,7 @@ function elementsOf(cell: Cell): readonly ScalarCell[] {
     if (element !== null && !(element instanceof Nested)) return element;
     const what = element === null ? 'null' : element.json.startsWith('[') ? 'a list' : 'an object';
     throw new Error(
-      `the value is a list with ${what} in it, which a record cannot have; --flatten stores its JSON text`,
+      `the value is a list with ${what} in it, which a record cannot have; --flatten without --types for the column stores its JSON text`,
     );
   });
 }

@@ -78,7 +78,8 @@ export function describeLists(open: OpenDatabases): void {
       });
       const tooLong = [{ id: 1, data: { long: [...LONGEST, 1] }, vector: [1, 0] }];
       await expect(database.upsert(tooLong)).rejects.toMatchObject({
-        problems: [{ pointer: '/records/0/data/long', code: 'too_large' }],
+        status: 400,
+        problems: [{ pointer: '/records/0/data/long', code: 'too_many_values' }],
       });
     });
   });

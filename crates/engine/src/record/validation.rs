@@ -138,7 +138,7 @@ codes! {
     UnexpectedValue = "unexpected_value",
     /// More rules in one filter than allowed.
     TooManyRules = "too_many_rules",
-    /// More values in the lists of one filter than allowed.
+    /// More values in a list, or in the lists of one filter, than allowed.
     TooManyValues = "too_many_values",
     /// A filter value longer than allowed.
     ValueTooLong = "value_too_long",

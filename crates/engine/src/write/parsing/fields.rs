@@ -114,7 +114,7 @@ fn list(reader: &mut Reader<'_>) -> Read<OwnedValue> {
     })?;
     if count > MAX_LIST_ELEMENTS {
         let detail = format!("a list has at most {MAX_LIST_ELEMENTS} elements, not {count}");
-        note(reader, ValidationCode::TooLarge, detail);
+        note(reader, ValidationCode::TooManyValues, detail);
     }
     Ok(OwnedValue::List(elements.into()))
 }
