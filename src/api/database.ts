@@ -148,7 +148,7 @@ export class Database<T extends Columns<T> = Data> {
 
   /**
    * Writes records like {@link upsert}, then deletes the records that `records` lacks. Records that other calls write
-   * meanwhile stay. A record needs an `id`, a `uuid` or a `key`: without, it is a new one each time.
+   * meanwhile stay. A record without `id`, `uuid` and `key` is not valid, because each call would store it again.
    *
    * `onProgress` is called as by {@link upsert}. `maxDeletes` is how many records may be deleted, at least 0. Default: a tenth
    * of the records at the start, or 10 if that is more; none if there are no `records`.

@@ -143,7 +143,7 @@ export class RecordWriter {
     const { caller, signal } = options;
     const replacement = {
       mark: () => turns.run(id, caller, () => store.mark(id), { signal }),
-      upsert: () => this.#upsertLines(id, chunks, options),
+      upsert: () => this.#upsertLines(id, chunks, { ...options, needsIdentity: true }),
       remove: (deletion: StoreDeleteRequest) => this.#delete(id, deletion, { ...options, scope: { caller } }),
       maxDeletes,
     };
@@ -153,7 +153,7 @@ export class RecordWriter {
   async *#upsertLines(
     id: string,
     chunks: AsyncIterable<Uint8Array>,
-    options: LinesOptions,
+    options: LinesOptions & { needsIdentity?: boolean },
   ): AsyncGenerator<LineEvent, void, undefined> {
     const { embedder, limits } = this.#dependencies;
     await embedder.load(id);

@@ -64,6 +64,16 @@ describe.each(['library', 'client'])('%s', (side) => {
     expect((await database.describe()).records).toBe(2_003);
   });
 
+  test('a record without an identity is not valid', async () => {
+    const database = await create(range(1, 5));
+    const { id: _, ...anonymous } = record(6);
+    await expect(database.replaceAll([...range(1, 5), anonymous])).rejects.toMatchObject({
+      code: 'deletion_refused',
+      problems: [{ pointer: '/records/5', code: 'missing_member' }],
+    });
+    expect((await database.describe()).records).toBe(5);
+  });
+
   test('a record that is not valid deletes nothing, and is named', async () => {
     const database = await create(range(1, 5));
     const wrong = [

@@ -68,6 +68,30 @@ test('a refusal is the last line, and says what would have been deleted and what
   expect((await replace(`${path}?max_deletes=11`, linesOf(fan(9)))).at(-1)).toMatchObject({ deleted: 11 });
 });
 
+test('a line without an identity is a problem, and its record is not stored', async () => {
+  const path = await create(5);
+  const anonymous = { data: { id: 7 }, vector: [1, 0] };
+  const named = { data: {}, vector: [1, 0] };
+  const lines = [
+    anonymous,
+    { ...named, key: 'a' },
+    { ...named, uuid: '0190a0b2-7c3d-7abc-8def-0123456789ab' },
+    anonymous,
+    ...fan(5),
+  ];
+  const events = await replace(path, linesOf(lines));
+  const problem = (line: number) => ({
+    type: 'problem',
+    line,
+    pointer: '',
+    code: 'missing_member',
+    detail: expect.stringMatching(/^a replacement needs the id, uuid or key of each record/),
+  });
+  expect(events.filter(({ type }) => type === 'problem')).toEqual([problem(1), problem(4)]);
+  expect(events.at(-1)).toMatchObject({ code: 'deletion_refused', missing: 0 });
+  expect(await countOf(path)).toBe(7);
+});
+
 test('a body that ends early deletes nothing', async () => {
   const path = await create(5);
   const head = (framing: string) =>

@@ -90,8 +90,8 @@ export const RECORDS: Resource = {
     tag: 'Records',
     summary: 'Replace all records',
     description:
-      'Upserts a stream of NDJSON, then deletes the records that it lacks. A record that another caller writes meanwhile ' +
-      'stays. Nothing is deleted unless the body arrives as a whole, every line is stored, and no more than ' +
+      'Upserts a stream of NDJSON, then deletes the records that it lacks. Each record needs its `id`, `uuid` or ' +
+      '`key`. A record that another caller writes meanwhile stays. Nothing is deleted unless the body arrives as a whole, every line is stored, and no more than ' +
       '`max_deletes` records are missing: otherwise the last line is an `error`. The lines of the response are those of ' +
       'a streamed upsert, and its summary has `deleted`.',
     actions: ['records.write'],
