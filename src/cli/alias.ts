@@ -39,8 +39,8 @@ export function aliasCommand(): Command {
 async function list(options: ListOptions): Promise<void> {
   await using databases = await openTarget(options);
   const aliases = await databases.aliases();
-  if (options.json) return writeLines([shownJson(aliases, 2)]);
-  if (aliases.length === 0) return writeLines(['there is no alias']);
+  if (options.json) return await writeLines([shownJson(aliases, 2)]);
+  if (aliases.length === 0) return await writeLines(['there is no alias']);
   const rows = aliases.map(({ name, database }) => [name, database]);
   await writeLines([table(['alias', 'database'], rows, outputWidth())]);
 }

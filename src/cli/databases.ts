@@ -79,8 +79,8 @@ export function databasesCommand(): Command {
 async function list(options: ShowOptions): Promise<void> {
   await using databases = await openTarget(options);
   const descriptions = await databases.databases();
-  if (options.json) return writeLines([shownJson(descriptions, 2)]);
-  if (descriptions.length === 0) return writeLines(['there is no database']);
+  if (options.json) return await writeLines([shownJson(descriptions, 2)]);
+  if (descriptions.length === 0) return await writeLines(['there is no database']);
   const rows = descriptions.map(({ id, records, model, dimensions, sizes, times }) => [
     id,
     count(records),
@@ -101,7 +101,7 @@ async function show(id: string, options: ShowOptions): Promise<void> {
 }
 
 async function print(description: DatabaseDescription, { json }: ShowOptions): Promise<void> {
-  if (json) return writeLines([shownJson(description, 2)]);
+  if (json) return await writeLines([shownJson(description, 2)]);
   const { id, records, model, dimensions, embed, lexical, sizes, times, reembedding, columns } = description;
   const { passages, without_text } = description;
   const facts = [

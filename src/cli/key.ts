@@ -4,6 +4,7 @@ import { ACTIONS } from '../schema/keys.js';
 import { didYouMean } from '../schema/suggest.js';
 import { printable, shownJson, warn } from './failure.js';
 import { type Keys, openKeys } from './keys.js';
+import { writeLines } from './output.js';
 import { withOptionNames } from './records/option-names.js';
 import { table } from './table.js';
 import { modelFreeCommand, type TargetOptions } from './target.js';
@@ -95,10 +96,7 @@ async function warnOfMissingDatabases(keys: Keys, ids: readonly string[]): Promi
 async function list(options: ListOptions): Promise<void> {
   await using keys = await openKeys(options);
   const descriptions = await keys.list();
-  if (options.json) {
-    console.log(shownJson(descriptions, 2));
-    return;
-  }
+  if (options.json) return await writeLines([shownJson(descriptions, 2)]);
   const rows = descriptions.map((key: KeyDescription) => [
     key.key_id,
     key.name,
@@ -108,11 +106,9 @@ async function list(options: ListOptions): Promise<void> {
     key.issued_by,
     key.filter === undefined ? '' : JSON.stringify(key.filter),
   ]);
-  if (rows.length === 0) console.log('no key was issued; the admin key is not listed');
-  else {
-    const header = ['key id', 'name', 'actions', 'databases', 'expires', 'issued by', 'filter'];
-    console.log(table(header, rows, Number.POSITIVE_INFINITY));
-  }
+  if (rows.length === 0) return await writeLines(['no key was issued; the admin key is not listed']);
+  const header = ['key id', 'name', 'actions', 'databases', 'expires', 'issued by', 'filter'];
+  await writeLines([table(header, rows, Number.POSITIVE_INFINITY)]);
 }
 
 async function revoke(keyId: string, options: RevokeOptions): Promise<void> {
