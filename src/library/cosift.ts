@@ -158,10 +158,11 @@ export class Cosift implements Databases {
   }
 
   async *#backup({
-    database,
+    database: name,
     signal,
     onProgress,
   }: BackupOptions): AsyncGenerator<Uint8Array, void, undefined> {
+    const database = name && (await this.#databases.aliases.resolve(name));
     const archive = await this.#databases.backups.begin(database, signal);
     try {
       yield* countingBytes(archive.chunks, archive.bytes, onProgress);

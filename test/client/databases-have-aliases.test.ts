@@ -29,6 +29,9 @@ describe.each(['library', 'client'])('%s', (side) => {
     const lines = [];
     for await (const chunk of current.exportLines()) lines.push(chunk);
     expect(lines).toHaveLength(1);
+    const archive = [];
+    for await (const chunk of databases.backup({ database: 'current' })) archive.push(chunk);
+    expect(Buffer.concat(archive).includes('databases/first/')).toBe(true);
     for await (const { type } of current.upsertLines([JSON.stringify(record(3))]))
       expect(type).not.toBe('problem');
     expect(await current.replaceAll([record(1), record(4)])).toMatchObject({ created: 1, deleted: 1 });

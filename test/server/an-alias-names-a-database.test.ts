@@ -32,7 +32,7 @@ async function keyOf(wanted: object): Promise<Record<string, string>> {
 }
 
 test('every path takes it in place of the id, in both variants', async () => {
-  const { first, path } = await setUp();
+  const { first, alias, path } = await setUp();
   const search = { search: { vector: [1, 0], threshold: 0 } };
   expect((await call('GET', path)).body).toMatchObject({ id: first, records: 3 });
   for (const route of ['records/search', 'search']) {
@@ -47,6 +47,7 @@ test('every path takes it in place of the id, in both variants', async () => {
   expect((await call('GET', `/v1/databases/${first}/records/9`)).body.data).toEqual({ a: 2 });
   expect((await call('DELETE', `${path}/records/10`)).status).toBe(204);
   expect((await call('GET', `${path}/export`)).text.trimEnd().split('\n')).toHaveLength(4);
+  expect((await call('GET', `/v1/backup?database=${alias}`)).status).toBe(200);
   const webhook = await call('POST', `${path}/webhooks`, { url: 'https://example.org/cosift' });
   expect(webhook.status).toBe(201);
   expect((await call('GET', `/v1/databases/${first}/webhooks`)).body.webhooks).toHaveLength(1);

@@ -11,7 +11,7 @@ const TAR = 'application/x-tar';
 const BACKUP_QUERY = {
   database: matching(
     { type: 'string', pattern: DATABASE_ID.source },
-    'Id of the only database to archive, without keys and webhooks.',
+    'Id or alias of the only database to archive, without keys and webhooks.',
     '1 to 64 of a-z 0-9 _ -',
   ),
 };
@@ -34,7 +34,8 @@ export const BACKUP: Resource = {
       ({ databases, inFlight, keys }) =>
       async (request, reply) => {
         checkMayBackUp(request);
-        const { database } = request.query as Values<typeof BACKUP_QUERY>;
+        const { database: name } = request.query as Values<typeof BACKUP_QUERY>;
+        const database = name && (await databases.aliases.resolve(name));
         if (request.method === 'HEAD') {
           if (database !== undefined) await databases.catalog.check(database);
           return reply.header('content-type', TAR).send();
