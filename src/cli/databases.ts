@@ -6,7 +6,7 @@ import { confirm } from './confirm.js';
 import { shownJson } from './failure.js';
 import { parseColumns, parseCount } from './option-values.js';
 import { outputWidth, writeLines } from './output.js';
-import { bytes, count } from './progress-bar.js';
+import { bytes, count, plural } from './progress-bar.js';
 import { withDatabase } from './records/near-names.js';
 import { table } from './table.js';
 import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
@@ -111,7 +111,7 @@ async function print(description: DatabaseDescription, { json }: ShowOptions): P
     ['model', model ?? 'none: records and searches bring their own vectors'],
     ['dimensions', String(dimensions)],
     ...(model === null ? [] : [['embedded columns', embed.columns?.join(', ') ?? 'every text']]),
-    ['words', lexical ? `indexed of ${count(description.lexical_records ?? 0)} records` : 'not indexed'],
+    ['words', lexical ? `indexed of ${plural(description.lexical_records ?? 0, 'record')}` : 'not indexed'],
     ['memory', bytes(sizes.memory_bytes)],
     ['disk', bytes(sizes.disk_bytes)],
     ['created', times.created_at],
@@ -121,7 +121,7 @@ async function print(description: DatabaseDescription, { json }: ShowOptions): P
       : [
           [
             're-embedding',
-            `${reembedding.state}: ${count(reembedding.done)} records with vectors of ${reembedding.model}`,
+            `${reembedding.state}: ${plural(reembedding.done, 'record')} with vectors of ${reembedding.model}`,
           ],
         ]),
   ];
@@ -156,7 +156,7 @@ async function drop(id: string, options: DropOptions): Promise<void> {
   await withDatabase(databases, id, async () => {
     const database = databases.database(id);
     const { records } = await database.describe();
-    const what = `"${id}" with ${count(records)} records`;
+    const what = `"${id}" with ${plural(records, 'record')}`;
     if (!options.yes && !(await confirm(`drop ${what}`, id))) {
       console.log('nothing was dropped');
       process.exitCode = 1;

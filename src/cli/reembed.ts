@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { CosiftError } from '../errors.js';
 import type { Reembedding } from '../schema/index.js';
 import { abortOnSignal, endStopped } from './abort-on-signal.js';
-import { count, duration, ProgressBar } from './progress-bar.js';
+import { count, duration, ProgressBar, plural } from './progress-bar.js';
 import { withDatabase } from './records/near-names.js';
 import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
 
@@ -51,7 +51,7 @@ async function run(id: string, options: ReembedOptions): Promise<void> {
     );
     bar.clear();
     console.log(
-      `${count(done)} records of "${id}" have vectors of ${model}, in ${duration(Date.now() - started)}`,
+      `${plural(done, 'record')} of "${id}" ${done === 1 ? 'has' : 'have'} vectors of ${model}, in ${duration(Date.now() - started)}`,
     );
   } catch (error) {
     bar.clear();

@@ -2,7 +2,7 @@ import { FairLimiter } from '../async/fair-limiter.js';
 import { CosiftError, type Problem } from '../errors.js';
 import type { DatabaseDescription, DatabaseSettings } from '../schema/index.js';
 import type { StoredDatabase } from '../store/record-store.js';
-import { hasAlias } from '../store/store-errors.js';
+import { refuseNamed } from '../store/store-errors.js';
 import type { ChangeFeed } from './change-feed.js';
 import type { Dependencies } from './dependencies.js';
 import { BUILT_IN_MODEL } from './models.js';
@@ -102,8 +102,7 @@ export class DatabaseCatalog {
     const { store, infos, barriers, calls } = this.#dependencies;
     using _call = calls.begin();
     // The store checks that, too, but the removal stops a re-embedding before.
-    const alias = (await store.aliases()).find(({ database }) => database === id);
-    if (alias !== undefined) throw hasAlias(id, alias.name);
+    refuseNamed(id, await store.aliases());
     await this.#reembeddings.drop(id, () => store.dropDatabase(id));
     infos.delete(id);
     barriers.delete(id);

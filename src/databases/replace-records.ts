@@ -50,11 +50,15 @@ function defaultMax({ created, changed, unchanged }: LineSummary, records: numbe
 /** `cause` is the refusal of the store; absent if there was nothing to delete. */
 function refusal({ failed, lines }: LineSummary, records: number, cause?: CosiftError): CosiftError {
   const { missing = 0, max = 0 } = cause?.fields ?? {};
+  const of = `${missing} of ${plural(records, 'record')}`;
   const why =
     failed > 0
-      ? `${failed} of ${lines} lines have problems; the others lack ${missing} of ${records} records`
-      : `the source lacks ${missing} of ${records} records, and at most ${max} may be deleted; ` +
-        `max_deletes ${missing} allows it`;
+      ? `${failed} of ${plural(lines, 'line')} ${failed === 1 ? 'has' : 'have'} problems; the others lack ${of}`
+      : `the source lacks ${of}, and at most ${max} may be deleted; ` + `max_deletes ${missing} allows it`;
   const fields = failed > 0 ? { missing } : { missing, max };
   return new CosiftError('deletion_refused', `nothing was deleted: ${why}`, { fields, cause });
+}
+
+function plural(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

@@ -1,4 +1,5 @@
 import { CosiftError, type ErrorFacts } from '../errors.js';
+import type { Alias } from '../schema/index.js';
 
 /** Milliseconds that a write waits while a re-embedding holds the writers of its database. */
 export const MAX_HELD_MS = 10_000;
@@ -17,10 +18,20 @@ export function databaseOfAlias(name: string): CosiftError {
   return new CosiftError('alias_conflict', `"${name}" is the id of a database, which no alias can have`);
 }
 
-/** A database cannot be dropped while an alias names it. */
-export function hasAlias(id: string, alias: string): CosiftError {
-  const detail = `the alias "${alias}" names database "${id}": delete the alias, or let it name another database`;
-  return new CosiftError('alias_conflict', detail);
+/** Aliases that an error names. */
+const ALIASES_SHOWN = 3;
+
+/** Refuses to drop database `id` while one of these aliases names it. */
+export function refuseNamed(id: string, aliases: readonly Alias[]): void {
+  const names = aliases.filter(({ database }) => database === id).map(({ name }) => `"${name}"`);
+  if (names.length === 0) return;
+  const more = names.length - ALIASES_SHOWN;
+  const shown = names.slice(0, ALIASES_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  const detail =
+    names.length === 1
+      ? `the alias ${shown} names database "${id}": delete the alias, or let it name another database`
+      : `the aliases ${shown} name database "${id}": delete the aliases, or let them name another database`;
+  throw new CosiftError('alias_conflict', detail);
 }
 
 /**

@@ -70,7 +70,9 @@ test('--max-deletes needs --delete-missing, and a whole number', async () => {
 
 test('a server is replaced by the same command, and a dry run changes nothing', async () => {
   const { data, file, replace, count } = await setUp(lines(1, 20));
-  expect((await replace(lines(1, 15), '--dry-run')).stdout).toContain('dry run: 15 records would be stored');
+  const dryRun = await replace(lines(1, 15), '--dry-run');
+  expect(dryRun.stdout).toContain('dry run: 15 records would be stored');
+  expect(dryRun.stdout).toContain('which records would be deleted is checked by the import only');
   expect(await count()).toBe(20);
   const { url } = await serve(data);
   const { stdout } = await cosift(

@@ -84,7 +84,7 @@ describe.each(['library', 'client'])('%s', (side) => {
     await expect(database.replaceAll(wrong)).rejects.toMatchObject({
       code: 'deletion_refused',
       detail: expect.stringMatching(
-        /^nothing was deleted: 1 of 1202 lines have problems; the others lack 0 of 5 records; \/records\/1200\/data\/n/,
+        /^nothing was deleted: 1 of 1202 lines has problems; the others lack 0 of 5 records; \/records\/1200\/data\/n/,
       ),
       problems: [{ pointer: expect.stringMatching(/^\/records\/1200\/data\/n/) }],
       fields: { missing: 0 },

@@ -81,6 +81,12 @@ test('a database and an alias exclude each other', async () => {
     const { body } = await call('DELETE', `/v1/databases/${id}`);
     expect(body).toMatchObject({ ...conflict, detail: expect.stringContaining(`"${alias}"`) });
   }
+  const names = [1, 2, 3, 4].map((at) => `${alias}-${at}`);
+  for (const name of names) await call('PUT', `/v1/aliases/${name}`, { database: first });
+  expect((await call('DELETE', `/v1/databases/${first}`)).body.detail).toMatch(
+    `the aliases "${alias}", "${names[0]}", "${names[1]}" and 2 more name database "${first}"`,
+  );
+  for (const name of names) await call('DELETE', `/v1/aliases/${name}`);
   expect((await call('PUT', '/v1/aliases/other', { database: 'none' })).body).toMatchObject({
     status: 404,
     code: 'database_not_found',

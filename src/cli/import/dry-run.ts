@@ -30,7 +30,7 @@ export function dryRun(input: Input, options: ImportOptions, calls: DryRunCalls)
 
 async function checkRows(
   input: Input,
-  { database, data, store, url }: ImportOptions,
+  { database, data, store, url, deleteMissing }: ImportOptions,
   target: DryRunTarget,
   { badRows, stop, onProgress }: DryRunCalls,
 ): Promise<string[]> {
@@ -85,6 +85,7 @@ async function checkRows(
       : [
           'checked with the default limits: what depends on the columns and the records that the database has is ' +
             'checked by the import only',
+          ...(deleteMissing ? ['which records would be deleted is checked by the import only'] : []),
         ]),
   ];
 }

@@ -49,7 +49,7 @@ export async function importFile(name: string, given: ImportOptions): Promise<vo
   } catch (error) {
     bar.clear();
     if (isCode(error, 'deletion_refused')) {
-      print(`${count(progress.stored)} records are stored; ${printable(error.detail)}`);
+      print(`${areStored(progress.stored)}; ${printable(error.detail)}`);
       process.exitCode = 1;
       isComplete = true;
       return;
@@ -57,9 +57,9 @@ export async function importFile(name: string, given: ImportOptions): Promise<vo
     if (!stop.aborted && progress.stored === 0) throw error;
     const reason = stop.aborted ? '' : `${printable(describe(error))}; `;
     // A server stores what it has received, and cannot tell after the connection is closed.
-    const stored = `${given.url === undefined ? '' : 'at least '}${count(progress.stored)}`;
+    const stored = `${given.url === undefined ? '' : 'at least '}${areStored(progress.stored)}`;
     print(
-      `${reason}stopped: ${stored} records are stored. ` +
+      `${reason}stopped: ${stored}. ` +
         'Run the same command to go on: stored records are passed over quickly.',
     );
     process.exitCode = stop.aborted ? 130 : 1;
@@ -136,4 +136,8 @@ function summaryOf(result: StoreResult, input: Input, badRows: BadRows, ms: numb
       plural(badRows.count, `bad ${input.format.unit}`),
   ];
   return [...lines, ...describeInput(input), ...(searched?.report() ?? [])];
+}
+
+function areStored(records: number): string {
+  return `${plural(records, 'record')} ${records === 1 ? 'is' : 'are'} stored`;
 }

@@ -6,7 +6,7 @@ import type { Input, InputOptions } from '../../readers/input.js';
 import type { Row } from '../../readers/rows.js';
 import type { DatabaseDescription, DatabaseSettings, ValueFormats } from '../../schema/index.js';
 import { describe, printable } from '../failure.js';
-import { duration, type ProgressBar } from '../progress-bar.js';
+import { duration, type ProgressBar, plural } from '../progress-bar.js';
 import type { TargetOptions } from '../target.js';
 import { type AttemptCalls, Attempts } from './attempts.js';
 import type { BadRows } from './bad-rows.js';
@@ -108,7 +108,7 @@ async function replace(
     if (!isCode(error, 'deletion_refused')) throw error;
     const detail =
       badRows.count > 0
-        ? `nothing was deleted, because rows are bad; the others lack ${error.fields.missing} records of the database`
+        ? `nothing was deleted, because rows are bad; the others lack ${plural(error.fields.missing ?? 0, 'record')} of the database`
         : error.detail.replace('maxDeletes', '--max-deletes');
     throw new CosiftError(error.code, detail, { fields: error.fields, cause: error.cause });
   }

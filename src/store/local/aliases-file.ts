@@ -2,7 +2,7 @@ import path from 'node:path';
 import { type FileKind, parseChecked, writeChecked } from '../../files/checked-file.js';
 import { readIfExists, removeTemporaries } from '../../files/secret-file.js';
 import { type Alias, checkSchema } from '../../schema/index.js';
-import { aliasOfOther, hasAlias } from '../store-errors.js';
+import { aliasOfOther } from '../store-errors.js';
 
 /** The content of `aliases.json`. */
 export const ALIASES_FILE: FileKind<Alias> = {
@@ -56,12 +56,6 @@ export class AliasesFile {
   /** Refuses to create a database with the name of an alias. */
   refuseName(id: string): void {
     if (this.#databases.has(id)) throw aliasOfOther(id);
-  }
-
-  /** Refuses to drop a database that an alias names. */
-  refuseNamed(id: string): void {
-    const named = this.all().find(({ database }) => database === id);
-    if (named !== undefined) throw hasAlias(id, named.name);
   }
 
   /** Runs one change after the other, so that no database gets the name of an alias, and no alias loses its database. */

@@ -28,7 +28,7 @@ import type {
   StoreSettings,
   WriteMark,
 } from '../record-store.js';
-import { databaseOfAlias } from '../store-errors.js';
+import { databaseOfAlias, refuseNamed } from '../store-errors.js';
 import type { DatabaseProgress, StoreEvents, StoreStats } from '../store-state.js';
 import { withFormats } from '../value-formats.js';
 import { AliasesFile } from './aliases-file.js';
@@ -157,7 +157,7 @@ export class LocalStore implements RecordStore {
 
   async dropDatabase(id: string): Promise<void> {
     await this.#aliases.alone(async () => {
-      this.#aliases.refuseNamed(id);
+      refuseNamed(id, this.#aliases.all());
       unwrap(await this.#native.dropDatabase(id));
       await this.#formats.remove(id);
     });

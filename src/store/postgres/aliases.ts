@@ -1,5 +1,5 @@
 import type { Alias } from '../../schema/index.js';
-import { aliasOfOther, databaseOfAlias, hasAlias } from '../store-errors.js';
+import { aliasOfOther, databaseOfAlias, refuseNamed } from '../store-errors.js';
 import type { Sql } from './sql.js';
 
 /** The aliases, in the order of their names. */
@@ -42,11 +42,9 @@ export async function refuseName(sql: Sql, id: string): Promise<void> {
 }
 
 /** Refuses to drop a database that an alias names, until the end of the transaction. */
-export async function refuseNamed(sql: Sql, id: string): Promise<void> {
+export async function refuseIfNamed(sql: Sql, id: string): Promise<void> {
   await lockAliases(sql);
-  const text = 'SELECT name FROM cosift.aliases WHERE database = $1::text ORDER BY name LIMIT 1';
-  const [row] = await sql.run<{ name: string }>(text, [id]);
-  if (row !== undefined) throw hasAlias(id, row.name);
+  refuseNamed(id, await aliases(sql));
 }
 
 /** Lets no other transaction change aliases, or create or drop a database. Aliases are read meanwhile. */

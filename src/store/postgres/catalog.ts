@@ -7,7 +7,7 @@ import { unwrap } from '../local/unwrap.js';
 import type { StoredDatabase, StoreSettings } from '../record-store.js';
 import { aliasOfOther } from '../store-errors.js';
 import { withFormats } from '../value-formats.js';
-import { findAlias, refuseName, refuseNamed } from './aliases.js';
+import { findAlias, refuseIfNamed, refuseName } from './aliases.js';
 import { lockThroughMoves } from './distribution.js';
 import type { Group } from './groups.js';
 import type { Servers } from './servers.js';
@@ -247,7 +247,7 @@ export class Catalog {
 
   /** Returns the number of the database, whose tables are then unused. */
   async drop(sql: Sql, id: string): Promise<number> {
-    await refuseNamed(sql, id);
+    await refuseIfNamed(sql, id);
     const { number, group } = await this.lock(sql, id);
     for (const table of [group.reembeddings, group.columns]) {
       await sql.run(`DELETE FROM ${table} WHERE database = $1::bigint`, [number]);
