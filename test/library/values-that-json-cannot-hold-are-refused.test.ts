@@ -53,7 +53,7 @@ const VALUES: [string, unknown][] = [
   ['a function', () => 1],
   ['a symbol', Symbol('s')],
   ['an object', { a: 1 }],
-  ['an array', [1]],
+  ['an array with toJSON', Object.assign([1], { toJSON: () => 'one' })],
   ['a map', new Map([['a', 1]])],
   ['a typed array', new Uint8Array([1, 2])],
   ['a boxed number', Object(5)],

@@ -62,7 +62,7 @@ test('other media types, bodies and ids are refused', async () => {
   }
   expect(await outcome('/records/x', {})).toEqual([400, 'invalid_request']);
   expect(await outcome('/records/2', {})).toEqual([404, 'record_not_found']);
-  const wrong = await patch('/records/1', { data: { price: 2, tags: [1] }, id: 2 });
+  const wrong = await patch('/records/1', { data: { price: 2, tags: { a: 1 } }, id: 2 });
   expect([wrong.status, wrong.body.code]).toEqual([400, 'invalid_record']);
   expect(wrong.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(['/data/tags', '/id']);
   const search = await service.call('POST', `${at}/search`, { search: { vector: [1, 0] } }, MERGE_PATCH);
