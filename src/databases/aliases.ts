@@ -24,6 +24,15 @@ export class Aliases {
     return (await store.databaseOfAlias(name)) ?? name;
   }
 
+  /** @throws {CosiftError} `alias_not_found` */
+  async read(name: string): Promise<Alias> {
+    const { store, calls } = this.#dependencies;
+    using _call = calls.begin();
+    const database = await store.databaseOfAlias(name);
+    if (database === undefined) throw aliasNotFound(name);
+    return { name, database };
+  }
+
   async list(): Promise<Alias[]> {
     const { store, calls } = this.#dependencies;
     using _call = calls.begin();
@@ -44,12 +53,15 @@ export class Aliases {
   async delete(name: string): Promise<void> {
     const { store, calls } = this.#dependencies;
     using _call = calls.begin();
-    if (!(await store.deleteAlias(name)))
-      throw new CosiftError('alias_not_found', `there is no alias "${name}"`);
+    if (!(await store.deleteAlias(name))) throw aliasNotFound(name);
   }
 
   /** A call found no database of this name, so that another process may have given it to an alias. */
   forget(name: string): void {
     this.#dependencies.infos.delete(name);
   }
+}
+
+export function aliasNotFound(name: string): CosiftError {
+  return new CosiftError('alias_not_found', `there is no alias "${name}"`);
 }

@@ -7,6 +7,7 @@ export {
 export { DataLock, LOCK_FILE } from '../store/local/data-lock.js';
 export { ALIASES_FILE, FORMATS_FILE, LocalStore } from '../store/local/index.js';
 export type { RecordForm } from '../store/record-store.js';
+export { aliasNotFound } from './aliases.js';
 export type { ChangesRequest } from './change-feed.js';
 export { checkLines, SHORT_RECORD_BYTES } from './check-lines.js';
 export type { ExamineAllCall } from './doctor/examine-all.js';

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { aliasNotFound } from '../../databases/index.js';
 import { CosiftError } from '../../errors.js';
 import { checkAliasRequest, DATABASE_ID } from '../../schema/index.js';
 import { callerOf, refuseFiltered, sees } from '../admission/access.js';
@@ -64,10 +65,9 @@ export const ALIASES: Resource = {
       async (request) => {
         refuseFiltered(request, 'read aliases');
         const name = nameOf(request);
-        const aliases = await withTimeout(request, timeouts.responseMs, () => databases.aliases.list());
-        const alias = aliases.find((alias) => alias.name === name);
-        if (alias !== undefined && sees(callerOf(request), alias.database)) return alias;
-        throw new CosiftError('alias_not_found', `there is no alias "${name}"`);
+        const alias = await withTimeout(request, timeouts.responseMs, () => databases.aliases.read(name));
+        if (!sees(callerOf(request), alias.database)) throw aliasNotFound(name);
+        return alias;
       },
   },
   deleteAlias: {
