@@ -61,7 +61,7 @@ async function fuzz(program, options) {
         ],
         given,
       ),
-      { cwd: data, stdio: 'inherit' },
+      { cwd: data, env: { ...process.env, SCHEMATHESIS_HOOKS: path.join(here, 'hooks.py') }, stdio: 'inherit' },
     );
     const [status] = await once(child, 'exit');
     await report(url);
