@@ -61,7 +61,11 @@ async function fuzz(program, options) {
         ],
         given,
       ),
-      { cwd: data, env: { ...process.env, SCHEMATHESIS_HOOKS: path.join(here, 'hooks.py') }, stdio: 'inherit' },
+      {
+        cwd: data,
+        env: { ...process.env, SCHEMATHESIS_HOOKS: path.join(here, 'hooks.py') },
+        stdio: 'inherit',
+      },
     );
     const [status] = await once(child, 'exit');
     await report(url);
