@@ -55,8 +55,11 @@ export declare class NativeEngine {
   dropDatabase(id: string): undefined | NativeFailure | Promise<undefined | NativeFailure>
   /** Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none. */
   prepareBatch(id: string, body: Uint8Array, vectors: Float32Array): Prepared | NativeFailure | Promise<Prepared | NativeFailure>
-  /** Checks lines of JSON. `first_line` is the number of the first line. */
-  prepareLines(id: string, body: Uint8Array, firstLine: number): Prepared | NativeFailure | Promise<Prepared | NativeFailure>
+  /**
+   * Checks lines of JSON. `first_line` is the number of the first line. With `needs_identity`, a record without
+   * `id`, `uuid` and `key` is a bad line.
+   */
+  prepareLines(id: string, body: Uint8Array, firstLine: number, needsIdentity: boolean): Prepared | NativeFailure | Promise<Prepared | NativeFailure>
   /**
    * Checks a patch of one record, `{"data"}`. `record` is an integer, a UUID, or `key:` and a key.
    * `form` is how the result shows it.
@@ -144,8 +147,11 @@ export declare class NativeQuery {
 export declare class NativeRules {
   /** Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none. */
   prepareBatch(body: Uint8Array, vectors: Float32Array): Promise<Prepared | NativeFailure>
-  /** Checks lines of JSON. `first_line` is the number of the first line. */
-  prepareLines(body: Uint8Array, firstLine: number): Promise<Prepared | NativeFailure>
+  /**
+   * Checks lines of JSON. `first_line` is the number of the first line. With `needs_identity`, a record without
+   * `id`, `uuid` and `key` is a bad line.
+   */
+  prepareLines(body: Uint8Array, firstLine: number, needsIdentity: boolean): Promise<Prepared | NativeFailure>
   /**
    * Checks a patch of one record, `{"data"}`. `record` is an integer, a UUID, or `key:` and a key.
    * `form` is how the result shows it.

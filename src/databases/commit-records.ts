@@ -9,6 +9,8 @@ import type { WriteBarrier, WriteOptions } from './write-barrier.js';
 export interface Destination {
   store: Pick<RecordStore, 'prepareLines' | 'commit'>;
   id: string;
+  /** Whether lines without `id`, `uuid` and `key` are bad lines. */
+  needsIdentity?: boolean | undefined;
   /** Returns the current write barrier of the database; a database that is created again has another one. */
   barrier: () => WriteBarrier;
   embed: EmbedTexts;

@@ -5,20 +5,12 @@ import { CosiftError } from '../errors.js';
 import type { EmbeddedVectors } from '../store/embedded-vectors.js';
 import type { PreparedRecords } from '../store/record-store.js';
 import { type CommitOptions, type Destination, embedTexts } from './commit-records.js';
-import { takeLinesWithoutIdentity } from './lines-without-identity.js';
 
 /** Batches that are embedded while another batch is committed: enough to keep every worker busy. */
 const MAX_AHEAD = 4;
 
-export interface StreamOptions extends CommitOptions {
-  /** Whether records without `id`, `uuid` and `key` are left out. */
-  needsIdentity?: boolean;
-}
-
 export interface EmbeddedBatch {
   batch: LineBatch;
-  /** The numbers of the lines that were left out, because their records have no identity. */
-  withoutIdentity: readonly number[];
   prepared: PreparedRecords;
   embedded: EmbeddedVectors;
 }
@@ -34,7 +26,7 @@ export async function* embeddedBatches(
   destination: Destination,
   chunks: AsyncIterable<Uint8Array>,
   maxLineBytes: number,
-  options: StreamOptions,
+  options: CommitOptions,
 ): AsyncGenerator<EmbeddedBatch, void, undefined> {
   const { closing } = destination;
   // The end of this generator aborts the wait for the sender and the embedding of later batches, so that a failure is
@@ -75,21 +67,20 @@ export async function* embeddedBatches(
 function batchEmbedder(
   destination: Destination,
   signal: AbortSignal,
-  { check, needsIdentity }: StreamOptions,
+  { check }: CommitOptions,
 ): (batch: LineBatch) => Promise<EmbeddedBatch> {
-  const { store, id } = destination;
+  const { store, id, needsIdentity } = destination;
   /** Identifies the database that the stream began with. */
   let epoch: string | undefined;
   return async (batch) => {
     await check?.();
-    const withoutIdentity = needsIdentity ? await takeLinesWithoutIdentity(batch) : [];
-    const prepared = await store.prepareLines(id, batch.bytes, batch.firstLine);
+    const prepared = await store.prepareLines(id, batch.bytes, batch.firstLine, needsIdentity);
     epoch ??= prepared.epoch;
     if (prepared.epoch !== epoch) {
       throw new CosiftError('database_not_found', `database "${id}" was dropped`);
     }
     const embedded = await embedTexts(destination, prepared, signal);
-    return { batch, withoutIdentity, prepared, embedded };
+    return { batch, prepared, embedded };
   };
 }
 

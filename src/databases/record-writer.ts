@@ -143,7 +143,7 @@ export class RecordWriter {
     const { caller, signal } = options;
     const replacement = {
       mark: () => turns.run(id, caller, () => store.mark(id), { signal }),
-      upsert: () => this.#upsertLines(id, chunks, { ...options, needsIdentity: true }),
+      upsert: () => this.#upsertLines(id, chunks, options, true),
       remove: (deletion: StoreDeleteRequest) => this.#delete(id, deletion, { ...options, scope: { caller } }),
       maxDeletes,
     };
@@ -153,12 +153,13 @@ export class RecordWriter {
   async *#upsertLines(
     id: string,
     chunks: AsyncIterable<Uint8Array>,
-    options: LinesOptions & { needsIdentity?: boolean },
+    options: LinesOptions,
+    needsIdentity = false,
   ): AsyncGenerator<LineEvent, void, undefined> {
     const { embedder, limits } = this.#dependencies;
     await embedder.load(id);
     const origin = { caller: options.caller, waitForRoom: true, allOrNothing: false };
-    const destination = this.#destination(id, origin);
+    const destination = { ...this.#destination(id, origin), needsIdentity };
     for await (const event of upsertLines(destination, chunks, limits.record_bytes, options)) {
       if (event.type === 'progress') this.#feed.notify(id);
       yield event;

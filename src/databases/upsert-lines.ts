@@ -1,7 +1,7 @@
 import type { LineEvent, LineProblem } from '../schema/index.js';
 import type { BadLine, CommitResult } from '../store/record-store.js';
 import { type CommitOptions, commitRecords, type Destination } from './commit-records.js';
-import { embeddedBatches, type StreamOptions } from './embedded-batches.js';
+import { embeddedBatches } from './embedded-batches.js';
 
 /**
  * Upserts a stream of lines in committed batches; batches are embedded in parallel and committed in order. `check` is
@@ -14,17 +14,16 @@ export async function* upsertLines(
   destination: Destination,
   chunks: AsyncIterable<Uint8Array>,
   maxLineBytes: number,
-  options: StreamOptions = {},
+  options: CommitOptions = {},
 ): AsyncGenerator<LineEvent> {
   const counts = { lines: 0, created: 0, changed: 0, unchanged: 0, failed: 0 };
   let startedAt: number | undefined;
   const batches = embeddedBatches(destination, chunks, maxLineBytes, options);
-  for await (const { batch, withoutIdentity, prepared, embedded } of batches) {
+  for await (const { batch, prepared, embedded } of batches) {
     const committed = await commitRecords(destination, prepared, options, embedded);
     startedAt ??= committed.at;
     const problems = [...prepared.problems(), ...committed.problems].map(lineProblem);
     for (const line of batch.tooLong) problems.push(tooLong(line, maxLineBytes));
-    problems.push(...withoutIdentity.map(lacksIdentity));
     yield* problems.sort((a, b) => a.line - b.line);
     counts.lines += batch.lines;
     counts.created += committed.created;
@@ -50,12 +49,6 @@ async function commitNothing(destination: Destination, options: CommitOptions): 
 function tooLong(line: number, maxLineBytes: number): LineProblem {
   const detail = `the record is larger than ${maxLineBytes} bytes`;
   return { type: 'problem', line, pointer: '', code: 'too_large', detail };
-}
-
-function lacksIdentity(line: number): LineProblem {
-  const detail =
-    'a replacement needs the id, uuid or key of each record; without one, every call would store another copy';
-  return { type: 'problem', line, pointer: '', code: 'missing_member', detail };
 }
 
 function lineProblem({ line, problem }: BadLine): LineProblem {

@@ -79,8 +79,16 @@ export interface RecordStore {
    * records that come without one, one after the other.
    */
   prepareBatch(id: string, body: Uint8Array, vectors?: Float32Array): Promise<PreparedRecords>;
-  /** Parses and validates NDJSON lines; the first of them has the number `firstLine`. */
-  prepareLines(id: string, body: Uint8Array, firstLine: number): Promise<PreparedRecords>;
+  /**
+   * Parses and validates NDJSON lines; the first of them has the number `firstLine`. With `needsIdentity`, a record without
+   * `id`, `uuid` and `key` is a bad line.
+   */
+  prepareLines(
+    id: string,
+    body: Uint8Array,
+    firstLine: number,
+    needsIdentity?: boolean,
+  ): Promise<PreparedRecords>;
   /**
    * Parses and validates a patch of one record, `{"data": {…}}`, and applies it to the stored record, to learn whether
    * it changes the text that is embedded. `recordId` is an integer, a UUID or `key:` and a key.

@@ -117,7 +117,7 @@ export class Cosift implements Peer {
     lines = linesOf(dataset, start, end),
   ): Promise<void> {
     const { dimensions, vectors } = dataset;
-    const prepared = unwrap(await this.engine.prepareLines(this.#database, lines, 1));
+    const prepared = unwrap(await this.engine.prepareLines(this.#database, lines, 1, false));
     const texts = prepared.texts().length;
     if (texts !== end - start) throw new Error(`${texts} texts of ${end - start} records`);
     unwrap(

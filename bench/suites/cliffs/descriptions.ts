@@ -44,7 +44,7 @@ async function measured({ large: { engine } }: Fixture, shape: Shape): Promise<C
   for (let start = 0; start < shape.records; start += BATCH) {
     const count = Math.min(BATCH, shape.records - start);
     const lines = Array.from({ length: count }, (_, i) => lineOf(shape, start + i));
-    const prepared = unwrap(await engine.prepareLines(id, Buffer.from(lines.join('')), 1));
+    const prepared = unwrap(await engine.prepareLines(id, Buffer.from(lines.join('')), 1, false));
     const vectors = Float32Array.from(
       { length: prepared.texts().length * DIMENSIONS },
       () => random.unit() + 0.1,

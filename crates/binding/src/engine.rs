@@ -67,9 +67,12 @@ promises! { impl NativeEngine {
     #[doc = " Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none."]
     fn prepare_batch(self, id: String, body: Uint8Array, vectors: Float32Array) -> Prepared,
         |done| self.engine.prepare(&id, body, vectors.to_vec(), Format::Batch, done);
-    #[doc = " Checks lines of JSON. `first_line` is the number of the first line."]
-    fn prepare_lines(self, id: String, body: Uint8Array, first_line: f64) -> Prepared, |done| {
-        let lines = Format::Lines { first: first_line as u64 };
+    #[doc = " Checks lines of JSON. `first_line` is the number of the first line. With `needs_identity`, a record without"]
+    #[doc = " `id`, `uuid` and `key` is a bad line."]
+    fn prepare_lines(
+        self, id: String, body: Uint8Array, first_line: f64, needs_identity: bool
+    ) -> Prepared, |done| {
+        let lines = Format::Lines { first: first_line as u64, needs_identity };
         self.engine.prepare(&id, body, Vec::new(), lines, done)
     };
     #[doc = " Checks a patch of one record, `{\"data\"}`. `record` is an integer, a UUID, or `key:` and a key."]

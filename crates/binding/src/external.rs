@@ -60,16 +60,21 @@ impl NativeRules {
         self.prepare(env, body, vectors.to_vec(), Format::Batch)
     }
 
-    /// Checks lines of JSON. `first_line` is the number of the first line.
+    /// Checks lines of JSON. `first_line` is the number of the first line. With `needs_identity`, a record without
+    /// `id`, `uuid` and `key` is a bad line.
     #[napi]
     pub fn prepare_lines<'env>(
         &self,
         env: &'env Env,
         body: Uint8Array,
         first_line: f64,
+        needs_identity: bool,
     ) -> Result<PromiseRaw<'env, Either<handles::Prepared, NativeFailure>>> {
-        let first = first_line as u64;
-        self.prepare(env, body, Vec::new(), Format::Lines { first })
+        let lines = Format::Lines {
+            first: first_line as u64,
+            needs_identity,
+        };
+        self.prepare(env, body, Vec::new(), lines)
     }
 
     /// Checks a patch of one record, `{"data"}`. `record` is an integer, a UUID, or `key:` and a key.

@@ -198,8 +198,14 @@ export class LocalStore implements RecordStore {
     return unwrap(await this.#native.prepareBatch(id, body, vectors)) as PreparedRecords;
   }
 
-  async prepareLines(id: string, body: Uint8Array, firstLine: number): Promise<PreparedRecords> {
-    return unwrap(await this.#native.prepareLines(id, body, firstLine)) as PreparedRecords;
+  async prepareLines(
+    id: string,
+    body: Uint8Array,
+    firstLine: number,
+    needsIdentity = false,
+  ): Promise<PreparedRecords> {
+    const prepared = unwrap(await this.#native.prepareLines(id, body, firstLine, needsIdentity));
+    return prepared as PreparedRecords;
   }
 
   async preparePatch(

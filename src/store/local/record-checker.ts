@@ -35,7 +35,7 @@ export class RecordChecker {
   }
 
   async prepareLines(_id: string, body: Uint8Array, firstLine: number): Promise<PreparedRecords> {
-    const prepared = unwrap(await this.#rules.prepareLines(body, firstLine));
+    const prepared = unwrap(await this.#rules.prepareLines(body, firstLine, false));
     const isLong = hasLongLine(body, this.#shortBytes);
     if (this.#mayExceedColumns || isLong) {
       this.#suspects.add(prepared);

@@ -116,7 +116,7 @@ class RecordsCheck {
   async #different(rows: readonly (RecordRow & RowVectors)[], vectorType: number): Promise<number[]> {
     const rules = this.#rules;
     const lines = unwrap(await rules.lines(rows.map(nativeRow), true));
-    const prepared: Prepared = unwrap(await rules.prepareLines(lines, 1));
+    const prepared: Prepared = unwrap(await rules.prepareLines(lines, 1, false));
     if (prepared.problems().length > 0 || prepared.texts().length > 0) throw new DamagedRecords();
     unwrap(await rules.findTexts(prepared, []));
     const commit = { nextId: this.#entry.next_id, now: Date.now(), names: [], vectorType };

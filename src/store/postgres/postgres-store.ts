@@ -185,8 +185,13 @@ export class PostgresStore implements RecordStore, MigrationSupport {
     return this.#writer.prepareBatch(id, body, vectors);
   }
 
-  prepareLines(id: string, body: Uint8Array, firstLine: number): Promise<PreparedRecords> {
-    return this.#writer.prepareLines(id, body, firstLine);
+  prepareLines(
+    id: string,
+    body: Uint8Array,
+    firstLine: number,
+    needsIdentity = false,
+  ): Promise<PreparedRecords> {
+    return this.#writer.prepareLines(id, body, firstLine, needsIdentity);
   }
 
   preparePatch(id: string, recordId: string, form: RecordForm, patch: Uint8Array): Promise<PreparedRecords> {

@@ -75,8 +75,15 @@ export class Writer {
     return this.#prepare(id, async (rules) => unwrap(await rules.prepareBatch(body, vectors)));
   }
 
-  prepareLines(id: string, body: Uint8Array, firstLine: number): Promise<PreparedRecords> {
-    return this.#prepare(id, async (rules) => unwrap(await rules.prepareLines(body, firstLine)));
+  prepareLines(
+    id: string,
+    body: Uint8Array,
+    firstLine: number,
+    needsIdentity: boolean,
+  ): Promise<PreparedRecords> {
+    return this.#prepare(id, async (rules) =>
+      unwrap(await rules.prepareLines(body, firstLine, needsIdentity)),
+    );
   }
 
   preparePatch(id: string, recordId: string, form: RecordForm, patch: Uint8Array): Promise<PreparedRecords> {

@@ -231,9 +231,11 @@ fn an_export_gives_the_same_rows_again() {
     rows.upsert(&rules, &long_records(), &split(), 1)
         .expect("stored");
     let lines = rules.lines(&rows.list(), true).expect("written");
-    let prepared = rules
-        .prepare(&lines, &[], Format::Lines { first: 1 })
-        .expect("valid");
+    let format = Format::Lines {
+        first: 1,
+        needs_identity: false,
+    };
+    let prepared = rules.prepare(&lines, &[], format).expect("valid");
     let mut copy = Rows::default();
     rules.find_texts(&prepared, &[]).expect("found");
     assert!(prepared.texts().is_empty());

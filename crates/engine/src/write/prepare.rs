@@ -77,13 +77,16 @@ pub(crate) fn parse(
                 return Err(Error::invalid_records(faults));
             }
         }
-        Format::Lines { first } => {
+        Format::Lines {
+            first,
+            needs_identity,
+        } => {
             for (line, text) in (first..).zip(body.split(|&byte| byte == b'\n')) {
                 let text = text.trim_ascii();
                 if text.is_empty() {
                     continue;
                 }
-                let checked = parse_line(text).and_then(|new| {
+                let checked = parse_line(text, needs_identity).and_then(|new| {
                     check(settings, Some(line), new, limits.passages_per_record)
                         .map_err(|problem| vec![problem])
                 });

@@ -23,6 +23,8 @@ pub enum Format {
     Lines {
         /// The number of the first line, for reports.
         first: u64,
+        /// Whether a record without `id`, `uuid` and `key` is a bad line.
+        needs_identity: bool,
     },
 }
 

@@ -14,9 +14,7 @@ const DIMENSIONS: usize = 8;
 
 /// Stores exported lines in another database. Returns the number of records.
 fn import(server: &Server, id: &str, lines: &[u8]) -> usize {
-    let prepared = server
-        .prepare(id, lines.to_vec(), Vec::new(), Format::Lines { first: 1 })
-        .expect("lines");
+    let prepared = server.prepare_lines(id, lines.to_vec(), 1).expect("lines");
     assert!(prepared.problems.is_empty(), "{:?}", prepared.problems);
     assert!(prepared.texts().is_empty(), "nothing is embedded");
     let committed = server.commit(id, prepared).wait().expect("committed");
@@ -255,9 +253,7 @@ fn vectors_of_the_same_model_are_stored_as_they_are() {
 
     // A vector of the model says no more than the text: with it or without, the record is the same.
     for copy in ["copy", "db"] {
-        let prepared = server
-            .prepare(copy, lines.clone(), Vec::new(), Format::Lines { first: 1 })
-            .expect("lines");
+        let prepared = server.prepare_lines(copy, lines.clone(), 1).expect("lines");
         let committed = server.commit(copy, prepared).wait().expect("committed");
         assert_eq!(committed.count(cosift_engine::Status::Unchanged), 499);
     }
@@ -318,12 +314,7 @@ fn a_vector_of_another_model_or_of_none_is_refused() {
     // A switch to another model between preparation and commit.
     let line = json!({ "id": 1, "data": data, "vector": vector, "embedded_by": right }).to_string();
     let prepared = server
-        .prepare(
-            "db",
-            line.into_bytes(),
-            Vec::new(),
-            Format::Lines { first: 1 },
-        )
+        .prepare_lines("db", line.into_bytes(), 1)
         .expect("lines");
     server
         .begin_reembedding("db", &settings([8, 2]))

@@ -1,4 +1,4 @@
-use cosift_engine::{Error, Format, Limits};
+use cosift_engine::{Error, Limits};
 use serde_json::{Map, Value, json};
 
 use crate::common::Server;
@@ -73,10 +73,7 @@ fn in_a_stream_of_lines() {
         record(4, &["d"]),
     ];
     let body = lines.map(|line| line.to_string()).join("\n").into_bytes();
-    let format = Format::Lines { first: 11 };
-    let prepared = server
-        .prepare("db", body, Vec::new(), format)
-        .expect("prepared");
+    let prepared = server.prepare_lines("db", body, 11).expect("prepared");
     let committed = server.commit("db", prepared).wait().expect("written");
     let reported: Vec<_> = committed
         .problems

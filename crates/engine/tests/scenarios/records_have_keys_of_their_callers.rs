@@ -299,9 +299,7 @@ fn which_conflict_with_other_identities() {
         assert!(text.contains(detail), "{text}");
         // The same as a line of a stream: the other lines are written.
         let lines = format!("{record}\n{{\"data\":{{}}}}\n").into_bytes();
-        let prepared = server
-            .prepare("db", lines, Vec::new(), Format::Lines { first: 1 })
-            .expect("prepared");
+        let prepared = server.prepare_lines("db", lines, 1).expect("prepared");
         let mut problems = prepared.problems.clone();
         let texts = embedded(&prepared.texts(), MODEL);
         let committed = server

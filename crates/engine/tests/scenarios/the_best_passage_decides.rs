@@ -245,12 +245,7 @@ fn an_export_with_vectors_gives_the_same_scores() {
     server
         .create_with("copy", &settings(MODEL))
         .expect("created");
-    let lines = server.prepare(
-        "copy",
-        exported.clone(),
-        Vec::new(),
-        Format::Lines { first: 1 },
-    );
+    let lines = server.prepare_lines("copy", exported.clone(), 1);
     let lines = lines.expect("good lines");
     assert!(lines.problems.is_empty(), "{:?}", lines.problems.first());
     assert!(lines.texts().is_empty(), "nothing is embedded");
@@ -262,7 +257,7 @@ fn an_export_with_vectors_gives_the_same_scores() {
         server.check("copy", &oracle, &request, &vector);
     }
     // The same records again are unchanged.
-    let again = server.prepare("copy", exported, Vec::new(), Format::Lines { first: 1 });
+    let again = server.prepare_lines("copy", exported, 1);
     let again = server.commit("copy", again.expect("good lines")).wait();
     let count = again.expect("committed").results.len();
     assert_eq!(count, oracle.records.len());
@@ -350,7 +345,7 @@ fn too_many_passages_are_refused_with_the_place_of_each_record() {
     assert!(!text.contains("/records/1/data"), "{text}");
     assert!(text.contains("/records/2/data"), "{text}");
     let lines = b"{\"data\":{\"text\":\"short\"}}\n\n{\"data\":{\"text\":\"long\"}}\n";
-    let lines = server.prepare("db", lines.to_vec(), Vec::new(), Format::Lines { first: 5 });
+    let lines = server.prepare_lines("db", lines.to_vec(), 5);
     let lines = Arc::new(lines.expect("prepared"));
     let committed = server
         .commit_with("db", lines, embedded())

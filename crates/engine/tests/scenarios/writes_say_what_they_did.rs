@@ -237,9 +237,7 @@ fn line_by_line_with_the_bad_ones_left_out() {
         "\u{feff}{}".to_owned(),
     ];
     let body = lines.join("\n").into_bytes();
-    let prepared = server
-        .prepare("db", body, Vec::new(), Format::Lines { first: 101 })
-        .expect("read");
+    let prepared = server.prepare_lines("db", body, 101).expect("read");
     let mut bad: Vec<u64> = prepared
         .problems
         .iter()

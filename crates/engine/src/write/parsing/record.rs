@@ -69,7 +69,7 @@ pub(crate) fn parse_batch(
                     // White space before the record does not count.
                     reader.shape()?;
                     let start = reader.rest();
-                    let record = record(reader)?;
+                    let record = record(reader, false)?;
                     if start - reader.rest() > limits.record_bytes {
                         let max = limits.record_bytes;
                         let detail = format!("the record is larger than {max} bytes");
@@ -90,12 +90,16 @@ pub(crate) fn parse_batch(
     })
 }
 
-/// Parses one record: a line of NDJSON.
+/// Parses one record: a line of NDJSON. With `needs_identity`, a record without `id`, `uuid` and `key` has this problem
+/// alone.
 ///
 /// # Errors
 /// As [`parse_batch`], with pointers such as `/data/name`.
-pub(crate) fn parse_line(bytes: &[u8]) -> Result<NewRecord, Vec<ValidationError>> {
-    whole(bytes, record)
+pub(crate) fn parse_line(
+    bytes: &[u8],
+    needs_identity: bool,
+) -> Result<NewRecord, Vec<ValidationError>> {
+    whole(bytes, |reader| record(reader, needs_identity))
 }
 
 /// Parses a record's data alone, as [`crate::json::write_cells`] writes it.
@@ -135,7 +139,7 @@ fn whole<T>(
     reader.problems.or(value)
 }
 
-fn record(reader: &mut Reader<'_>) -> Read<NewRecord> {
+fn record(reader: &mut Reader<'_>, needs_identity: bool) -> Read<NewRecord> {
     const MEMBERS: [&str; 8] = [
         "id",
         "uuid",
@@ -148,8 +152,10 @@ fn record(reader: &mut Reader<'_>) -> Read<NewRecord> {
     ];
     let mut record = NewRecord::default();
     let mut has_data = false;
+    let mut has_identity = false;
     let is_object = reader.shape()? == Shape::Object;
     members(reader, |reader, name| {
+        has_identity |= matches!(name, "id" | "uuid" | "key");
         match name {
             "id" => record.id = fields::id(reader)?,
             "uuid" => record.uuid = fields::uuid(reader)?,
@@ -168,6 +174,11 @@ fn record(reader: &mut Reader<'_>) -> Read<NewRecord> {
         }
         Ok(())
     })?;
+    if needs_identity && is_object && !has_identity {
+        let detail = "a replacement needs the id, uuid or key of each record; \
+                      without one, every call would store another copy";
+        return Err(ValidationError::new(ValidationCode::MissingMember, detail));
+    }
     if is_object && !has_data {
         note_missing(reader, "data");
     }

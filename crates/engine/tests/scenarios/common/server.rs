@@ -142,6 +142,21 @@ impl Server {
         Pending::of(|done| self.engine.prepare(id, body, vectors, format, done)).wait()
     }
 
+    /// Prepares lines, the first of which has the number `first`.
+    pub(crate) fn prepare_lines(
+        &self,
+        id: &str,
+        body: Vec<u8>,
+        first: u64,
+    ) -> Result<Prepared, Error> {
+        let needs_identity = false;
+        let format = Format::Lines {
+            first,
+            needs_identity,
+        };
+        self.prepare(id, body, Vec::new(), format)
+    }
+
     pub(crate) fn prepare_patch(
         &self,
         id: &str,
