@@ -2,14 +2,12 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Database, open } from 'cosift';
 import { Client } from 'cosift/client';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { openBenchTarget } from '../../src/cli/bench/bench-target.js';
 import { BruteForce, stepsOf } from '../../src/cli/bench/brute-force.js';
 import { check } from '../../src/cli/bench/check.js';
 import { isDirectory } from '../../src/databases/index.js';
 import { Command, cosift, KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const QUICK = ['--duration', '0.05', '--concurrency', '2', '--json'];
 const QUANTILES = { p50: expect.any(Number), p95: expect.any(Number), p99: expect.any(Number) };

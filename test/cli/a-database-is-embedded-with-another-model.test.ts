@@ -75,7 +75,7 @@ test('of a data directory; stopped, the same command goes on', async () => {
   expect(done.stdout).toMatch(/^900 records of "d" have vectors of first/);
   expect(existsSync(next)).toBe(false);
   expect(await search()).not.toBe(old);
-}, 120_000);
+});
 
 test('of a running server, which goes on when nobody waits, and after being killed at any time', async () => {
   const { directory, data, model, models } = await filled();
@@ -131,4 +131,4 @@ test('of a running server, which goes on when nobody waits, and after being kill
     return results.map(({ id, relevance_score }: Record<string, number>) => [id, relevance_score]);
   };
   expect(await scores('d')).toEqual(await scores('fresh'));
-}, 120_000);
+});

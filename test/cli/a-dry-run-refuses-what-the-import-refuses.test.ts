@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { parquetWriteBuffer } from 'hyparquet-writer';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { BadRows } from '../../src/cli/import/bad-rows.js';
 import { dryRun } from '../../src/cli/import/dry-run.js';
 import { type ImportOptions, storeRecords } from '../../src/cli/import/store-records.js';
@@ -9,8 +9,6 @@ import { open } from '../../src/library/cosift.js';
 import type { InputOptions } from '../../src/readers/input.js';
 import { openFile } from '../helpers/imported-files.js';
 import { temporaryDirectory } from '../helpers/processes.js';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 type Options = InputOptions & Partial<ImportOptions>;
 

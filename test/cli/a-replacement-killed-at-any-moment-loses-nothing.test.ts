@@ -1,13 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { open } from '../../src/library/cosift.js';
 import { inFull } from '../helpers/full.js';
 import { Command, temporaryDirectory } from '../helpers/processes.js';
 import { Random } from '../helpers/random.js';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const ROUNDS = inFull(50, 10);
 const RECORDS = 3_000;

@@ -2,15 +2,13 @@ import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { open } from 'cosift';
 import iconv from 'iconv-lite';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { openInput } from '../../src/readers/open-input.js';
 import { openSource } from '../../src/readers/source.js';
 import { openFile, recordsOf } from '../helpers/imported-files.js';
 import { Command, cosift, temporaryDirectory } from '../helpers/processes.js';
 
 // Each test starts several processes.
-vi.setConfig({ testTimeout: 300_000 });
-
 type Row = { id: number; key?: string | undefined; data: Record<string, unknown> };
 
 async function setUp(name: string, content: string | Uint8Array) {

@@ -6,14 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { open } from 'cosift';
 import iconv from 'iconv-lite';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { cosift, temporaryDirectory } from '../helpers/processes.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 // Each test starts several processes.
-vi.setConfig({ testTimeout: 300_000 });
-
 test('a dry run prints types, identity, records and bad rows, and writes nothing', async () => {
   const directory = await temporaryDirectory();
   const [file, data, bad] = ['a.csv', 'data', 'bad.csv'].map((name) => join(directory, name)) as [

@@ -3,11 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { constants, createGzip } from 'node:zlib';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { onlyInFull } from '../helpers/full.js';
 import { Command, cosift, KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const servers: Server[] = [];
 

@@ -1,11 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { cosift, temporaryDirectory } from '../helpers/processes.js';
 
 // Each test starts several processes.
-vi.setConfig({ testTimeout: 300_000 });
-
 const MOVIES = [
   { Title: 'Alien', Director: 'Ridley Scott', Year: 1979 },
   { Title: 1776, Director: null, Year: 1972 },

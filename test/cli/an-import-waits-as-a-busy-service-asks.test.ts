@@ -3,10 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { cosift, KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const servers: Server[] = [];
 

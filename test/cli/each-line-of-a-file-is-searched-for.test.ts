@@ -6,7 +6,7 @@ import { cleanUp, cosift, KEY, serve, temporaryDirectory } from '../helpers/proc
 
 afterEach(cleanUp);
 
-test('a directory and a server find the same for each line of a file', { timeout: 120_000 }, async () => {
+test('a directory and a server find the same for each line of a file', async () => {
   const data = await temporaryDirectory();
   const databases = await open(data);
   const facts = await databases.createDatabase('facts');

@@ -51,7 +51,7 @@ describe.skipIf(NO_SERVER !== undefined)(
     let server: PostgresServer;
     beforeAll(async () => {
       server = await PostgresServer.start();
-    }, 120_000);
+    });
     afterAll(() => server?.stop());
 
     test('everything moves to PostgreSQL and back, and followers go on', async () => {
@@ -145,7 +145,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       expect((await receiver.changes(8)).slice(7)).toEqual(['created 3']);
       await returned.close();
       receiver.close();
-    }, 240_000);
+    });
 
     test('records of a running service are copied ahead, and no id is given twice after the moves', async () => {
       const data = await temporaryDirectory();
@@ -186,7 +186,7 @@ describe.skipIf(NO_SERVER !== undefined)(
         expect(ofTexts[0]).toMatchObject({ id: 10, status: 'created' });
         await moved.close();
       }
-    }, 240_000);
+    });
 
     test('an interrupted migration goes on, and what changed meanwhile is copied', async () => {
       const data = await temporaryDirectory();
@@ -226,7 +226,7 @@ describe.skipIf(NO_SERVER !== undefined)(
           );
           return rows[0].count;
         };
-        await expect.poll(waiting, { timeout: 60_000 }).toBe(1);
+        await expect.poll(waiting).toBe(1);
         first.child.kill('SIGINT');
         await administrator.query('SELECT pg_advisory_unlock(1)');
         expect(await first.ended()).toBe(130);
@@ -247,6 +247,6 @@ describe.skipIf(NO_SERVER !== undefined)(
       expect(second.code).toBe(0);
       expect(await exported({ store }, 'many')).toBe(await exported(data, 'many'));
       expect(await count()).toBe(COUNT - 2);
-    }, 240_000);
+    });
   },
 );

@@ -1,13 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { open } from 'cosift';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { openFile, recordsOf } from '../helpers/imported-files.js';
 import { Command, cosift, temporaryDirectory } from '../helpers/processes.js';
 
 // Each test starts several processes.
-vi.setConfig({ testTimeout: 300_000 });
-
 async function setUp() {
   const directory = await temporaryDirectory();
   const [file, data] = [join(directory, 'a.csv'), join(directory, 'data')] as [string, string];

@@ -2,12 +2,10 @@ import { appendFile, cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { open } from 'cosift';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { isDirectory } from '../../src/databases/index.js';
 import { EmbeddingsServer } from '../helpers/embeddings-server.js';
 import { cosift, temporaryDirectory } from '../helpers/processes.js';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const BUILT_IN = fileURLToPath(new URL('../../models/all-MiniLM-L6-v2', import.meta.url));
 

@@ -12,7 +12,6 @@ const FULL = '/dev/full';
 
 test('an export, a listing and a backup into a full disk fail in one line', {
   skip: !existsSync(FULL),
-  timeout: 120_000,
 }, async () => {
   const data = path.join(await temporaryDirectory(), 'data');
   const library = await open(data);

@@ -97,7 +97,7 @@ test('a file is read back equal in every cell, and again from every other format
   } finally {
     await library.close();
   }
-}, 120_000);
+});
 
 test.each<[string, string, unknown[]]>([
   ['12345678901234567890', '1', ['12345678901234567890', '1']],

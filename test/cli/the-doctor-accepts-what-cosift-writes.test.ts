@@ -3,14 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Cosift, open } from 'cosift';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DoctorCheck } from '../../src/schema/index.js';
 import { bytesOf } from '../helpers/archives.js';
 import { sql } from '../helpers/doctor/sql.js';
 import { cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 import { Random } from '../helpers/random.js';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const BUILT_IN = fileURLToPath(new URL('../../models/all-MiniLM-L6-v2', import.meta.url));
 
@@ -67,7 +65,7 @@ beforeAll(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'cosift-doctor-'));
   sound = path.join(root, 'data');
   await makeDirectory(sound);
-}, 120_000);
+});
 afterAll(() => rm(root, { recursive: true, force: true }));
 
 async function copy(): Promise<string> {

@@ -24,7 +24,7 @@ beforeAll(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'cosift-doctor-'));
   sound = path.join(root, 'sound');
   await makeDirectory(sound);
-}, 60_000);
+});
 afterAll(() => rm(root, { recursive: true, force: true }));
 
 async function copy(): Promise<string> {
@@ -53,7 +53,7 @@ function hashOf(directory: string): string {
   return hash.digest('hex');
 }
 
-test.each(Object.entries(DAMAGES))('%s', { timeout: 120_000 }, async (kind, damages) => {
+test.each(Object.entries(DAMAGES))('%s', async (kind, damages) => {
   for (let round = 0; round < ROUNDS; round++) {
     const directory = await copy();
     const seed = round * 100 + kind.length;
@@ -67,9 +67,7 @@ test.each(Object.entries(DAMAGES))('%s', { timeout: 120_000 }, async (kind, dama
   }
 });
 
-test('nothing is reported of directories that are in order, and nothing in them changes', {
-  timeout: 120_000,
-}, async () => {
+test('nothing is reported of directories that are in order, and nothing in them changes', async () => {
   for (const [kind, change] of Object.entries(HEALTHY)) {
     for (let round = 0; round < Math.max(1, ROUNDS / 2); round++) {
       const directory = await copy();
@@ -94,9 +92,7 @@ test('the records that are affected are named', async () => {
   });
 });
 
-test('a repair makes again what is derived, and the next examination finds nothing', {
-  timeout: 60_000,
-}, async () => {
+test('a repair makes again what is derived, and the next examination finds nothing', async () => {
   for (const kind of ['an index file that is damaged', 'an index that is wrong']) {
     const directory = await copy();
     DAMAGES[kind]![0]!(directory, new Random(7));
@@ -126,7 +122,7 @@ test('a repair counts the records again only where the change feed proves that n
   expect(changes?.problems?.[0]?.ids).toEqual([1234]);
 });
 
-test('the exit code says whether there are problems', { timeout: 60_000 }, async () => {
+test('the exit code says whether there are problems', async () => {
   const directory = await copy();
   const well = await cosift('doctor', '--data', directory);
   expect(well).toMatchObject({ code: 0, stderr: '' });

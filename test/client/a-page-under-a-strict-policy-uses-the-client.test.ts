@@ -33,7 +33,7 @@ const script = (url: string, key: string) => `
     report({ error: String(error.stack ?? error) });
   }`;
 
-test('a page of another origin, whose policy forbids eval', { timeout: 120_000 }, async ({ skip }) => {
+test('a page of another origin, whose policy forbids eval', async ({ skip }) => {
   const browser = BROWSERS.find((file) => existsSync(file));
   if (browser === undefined) return skip('Chromium is not installed');
 

@@ -53,7 +53,7 @@ async function outcomes(calls: readonly Promise<unknown>[]): Promise<Record<stri
 const times = <T>(count: number, call: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => call(at));
 
-test('thousands of searches and reads, and hundreds of writes', { timeout: 120_000 }, async () => {
+test('thousands of searches and reads, and hundreds of writes', async () => {
   const service = await Service.start();
   const client = new Client({ url: service.url, key: service.adminKey });
   const fans = await client.createDatabase('fans', { dimensions: 2 });
@@ -76,7 +76,7 @@ test('thousands of searches and reads, and hundreds of writes', { timeout: 120_0
   await service.stop();
 });
 
-test('a service with few places for searches', { timeout: 60_000 }, async () => {
+test('a service with few places for searches', async () => {
   const service = await Service.start({ maxSearches: 4 });
   const client = new Client({ url: service.url, key: service.adminKey });
   const fans = await client.createDatabase('fans', { dimensions: 2 });

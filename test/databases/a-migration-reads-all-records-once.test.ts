@@ -22,7 +22,7 @@ beforeAll(async () => {
   pglite = await PGliteDatabase.open();
   target = new PostgresStore(pglite, LIMITS);
   for (const store of [source, target]) await store.load();
-}, 60_000);
+});
 afterAll(async () => {
   await source.close();
   await pglite.destroy();

@@ -15,12 +15,12 @@ describe.skipIf(NO_SERVER !== undefined)(
     const administrators: pg.Pool[] = [];
     beforeAll(async () => {
       server = await PostgresServer.start();
-    }, 120_000);
+    });
     afterAll(async () => {
       await Promise.all(opened.map((databases) => databases.close()));
       await Promise.all(administrators.map((administrator) => administrator.end()));
       await server?.stop();
-    }, 60_000);
+    });
 
     /** A process with the model `slow`, and another one, which writes to the database `db`. */
     const open = async (embed: (texts: readonly string[]) => Promise<void>) => {
@@ -103,7 +103,7 @@ describe.skipIf(NO_SERVER !== undefined)(
         { form: 'integer' },
       );
       expect(JSON.parse(Buffer.from(body).toString()).results).toHaveLength(10);
-    }, 240_000);
+    });
 
     test('goes on, slowed, however long a batch of texts takes', async () => {
       let isStuck = false;
@@ -121,12 +121,12 @@ describe.skipIf(NO_SERVER !== undefined)(
       await expect.poll(() => isStuck, { timeout: 200_000, interval: 200 }).toBe(true);
       // Each of them is refused as busy if the hold lasts longer than writes wait.
       for (let writes = 0; writes < 5; writes += 1) {
-        await expect.poll(isHeld, { timeout: 60_000, interval: 20 }).toBe(true);
+        await expect.poll(isHeld, { interval: 20 }).toBe(true);
         await write();
       }
       continues();
       await expect.poll(state, { timeout: 200_000, interval: 200 }).toBe('done');
       expect(await embedding.catalog.describe('db')).toMatchObject({ model: 'slow', records: RECORDS });
-    }, 240_000);
+    });
   },
 );

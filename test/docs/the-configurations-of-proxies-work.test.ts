@@ -119,7 +119,6 @@ async function begin(name: keyof typeof PROXIES) {
 
 test.for(Object.keys(PROXIES) as (keyof typeof PROXIES)[])(
   '%s passes on streams, waits, large bodies, compression and addresses',
-  { timeout: 120_000 },
   async (name, { skip }) => {
     const missing = PROXIES[name].needs.find((program) => spawnSync('which', [program]).status !== 0);
     if (missing !== undefined) skip(`${missing} is not installed`);

@@ -42,7 +42,7 @@ test('by a later call, and not by each', async () => {
   } finally {
     await databases.close();
   }
-}, 60_000);
+});
 
 test('by a worker that takes the place of another', async () => {
   const model = firstTokenModel(path.join(root, 'replaced'));
@@ -63,4 +63,4 @@ test('by a worker that takes the place of another', async () => {
   } finally {
     await embedder.close();
   }
-}, 120_000);
+});

@@ -34,4 +34,4 @@ test('not by one who joins it, nor by one whose signal was aborted before', asyn
     await cosift.close();
     rmSync(directory, { recursive: true });
   }
-}, 60_000);
+});

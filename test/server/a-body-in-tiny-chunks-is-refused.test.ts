@@ -45,7 +45,7 @@ describe.each<[string, (key: string) => string, RegExp]>([
   ['a request without a body', (key) => head(key, 'GET', '/v1/databases'), /^HTTP\/1\.1 200 /],
   ['a request without a key', () => head('none', 'POST', '/v1/databases/some/search'), /^HTTP\/1\.1 401 /],
 ])('%s in chunks of one byte', (_name, makeHead, expected) => {
-  test('is refused, the connection is closed, and nobody waits', { timeout: 20_000 }, async () => {
+  test('is refused, the connection is closed, and nobody waits', async () => {
     const share = await turnShare(async () => {
       const response = await flood(makeHead(service.adminKey), TINY);
       expect(response).toMatch(expected);
@@ -69,9 +69,7 @@ test('a stream in chunks of one line is read', async () => {
   expect(body.total.value).toBe(5_000);
 });
 
-test('more requests of one connection than may be under way are not even read', {
-  timeout: 20_000,
-}, async () => {
+test('more requests of one connection than may be under way are not even read', async () => {
   const share = await turnShare(async () => {
     const responses = await flood('', 'GET /livez HTTP/1.1\r\nhost: x\r\n\r\n');
     expect(responses.match(/HTTP\/1\.1/g)).toHaveLength(33);
@@ -80,9 +78,7 @@ test('more requests of one connection than may be under way are not even read', 
   expect((await service.call('GET', '/livez')).status).toBe(200);
 });
 
-test('with a parser that is not known, small chunks and further requests are refused, too', {
-  timeout: 20_000,
-}, async () => {
+test('with a parser that is not known, small chunks and further requests are refused, too', async () => {
   const unknown = await Service.start();
   unknown.running.app.server.on('connection', (socket: { parser?: object }) => {
     if (socket.parser) Object.defineProperty(socket.parser, 'constructor', { value: {}, configurable: true });

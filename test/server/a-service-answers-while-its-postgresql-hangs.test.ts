@@ -19,12 +19,12 @@ describe.skipIf(NO_SERVER !== undefined)(
       proxy = await SilentProxy.listen(Number(store.port));
       store.port = String(proxy.port);
       service = await Service.start({ store: store.href });
-    }, 120_000);
+    });
     afterAll(async () => {
       await service?.stop();
       proxy?.close();
       await server?.stop();
-    }, 60_000);
+    });
 
     const scrapeOf = async (headers?: Record<string, string>) => {
       const { status, text } = await service.call('GET', '/metrics', undefined, headers);
@@ -43,14 +43,14 @@ describe.skipIf(NO_SERVER !== undefined)(
         // As `VACUUM FULL` does.
         await administrator.query('BEGIN; LOCK TABLE cosift.changes_1 IN ACCESS EXCLUSIVE MODE');
         const withoutSize = { status: 200, up: '1', bytes: Number.NaN };
-        await expect.poll(scrapeOf, { timeout: 60_000 }).toEqual(withoutSize);
+        await expect.poll(scrapeOf).toEqual(withoutSize);
         await administrator.query('COMMIT');
         const bytes = async () => (await scrapeOf()).bytes;
-        await expect.poll(bytes, { timeout: 60_000 }).toBeGreaterThan(0);
+        await expect.poll(bytes).toBeGreaterThan(0);
       } finally {
         await administrator.end();
       }
-    }, 120_000);
+    });
 
     test('describes a database while the description of another waits', async () => {
       const describe = async (id: string) => (await service.call('GET', `/v1/databases/${id}`)).status;
@@ -71,7 +71,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       } finally {
         await administrator.end();
       }
-    }, 60_000);
+    });
 
     test('is ready while the connections that requests may take are all busy', async () => {
       await service.call('PUT', '/v1/databases/busy', { dimensions: 2 });
@@ -106,10 +106,10 @@ describe.skipIf(NO_SERVER !== undefined)(
           );
           return found[0].count;
         };
-        await expect.poll(waiting, { timeout: 60_000 }).toBe(callers);
+        await expect.poll(waiting).toBe(callers);
         // A service that used the busy connections would not be ready before the lock is released.
-        await expect.poll(ready, { timeout: 60_000 }).toBe(200);
-        await expect.poll(scrapeOf, { timeout: 60_000 }).toMatchObject({ status: 200, up: '1' });
+        await expect.poll(ready).toBe(200);
+        await expect.poll(scrapeOf).toMatchObject({ status: 200, up: '1' });
         expect(await waiting()).toBeGreaterThanOrEqual(callers);
         await administrator.query('COMMIT');
         for (const { status } of await Promise.all(searches)) expect(status).toBe(200);
@@ -117,7 +117,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       } finally {
         await Promise.all([administrator.end(), observer.end()]);
       }
-    }, 120_000);
+    });
 
     // Nothing is answered through the proxy while it is silent, so a response that waits for the store never comes.
     test('says so at /readyz and /metrics, and goes on when PostgreSQL answers', async () => {
@@ -129,8 +129,8 @@ describe.skipIf(NO_SERVER !== undefined)(
       });
       const prometheus = { 'x-api-key': issued.body.key };
       const scrape = () => scrapeOf(prometheus);
-      await expect.poll(scrape, { timeout: 60_000 }).toMatchObject({ status: 200, up: '1' });
-      await expect.poll(async () => (await scrape()).bytes, { timeout: 60_000 }).toBeGreaterThan(0);
+      await expect.poll(scrape).toMatchObject({ status: 200, up: '1' });
+      await expect.poll(async () => (await scrape()).bytes).toBeGreaterThan(0);
       proxy.isSilent = true;
       // The model of a database that this service does not know is read from the store.
       const embeds = { search: { vector: [1, 0] } };
@@ -148,12 +148,12 @@ describe.skipIf(NO_SERVER !== undefined)(
       expect(await service.call('GET', '/livez')).toMatchObject({ status: 200 });
       proxy.isSilent = false;
       // What the connections had asked for stays lost.
-      await expect.poll(ready, { timeout: 60_000 }).toBe(200);
-      await expect.poll(scrape, { timeout: 60_000 }).toMatchObject({ up: '1' });
+      await expect.poll(ready).toBe(200);
+      await expect.poll(scrape).toMatchObject({ up: '1' });
       expect((await doctor).text).toContain('the database took too long');
       expect(await lost).toMatchObject({ status: 503, body: { code: 'timed_out' } });
       const again = await service.call('POST', '/v1/databases/other/records/search', embeds);
       expect(again).toMatchObject({ status: 404, body: { code: 'database_not_found' } });
-    }, 120_000);
+    });
   },
 );

@@ -104,7 +104,7 @@ test('a key with a filter exports the records that pass it', async () => {
   expect(lines.every((line) => JSON.parse(line).data.even)).toBe(true);
 });
 
-test('a reader that stalls holds up no write, no drop and no other reader', { timeout: 60_000 }, async () => {
+test('a reader that stalls holds up no write, no drop and no other reader', async () => {
   await fill('stalled');
   const { key } = await issueKey(service);
   const stalled = await begin('/v1/databases/stalled/export', key);
@@ -124,7 +124,7 @@ test('a reader that stalls holds up no write, no drop and no other reader', { ti
   await untilGauges(service, ALL_ZERO);
 });
 
-test('a client learns that an export was cut', { timeout: 60_000 }, async () => {
+test('a client learns that an export was cut', async () => {
   for (const cut of [
     async (id: string) => service.call('DELETE', `/v1/databases/${id}`),
     async (_: string, keyId: string) => service.call('DELETE', `/v1/keys/${keyId}`),
@@ -146,9 +146,7 @@ test('a client learns that an export was cut', { timeout: 60_000 }, async () => 
   await untilGauges(service, ALL_ZERO);
 });
 
-test('further exports of a key are refused while its exports are under way', {
-  timeout: 60_000,
-}, async () => {
+test('further exports of a key are refused while its exports are under way', async () => {
   const { key } = await issueKey(service);
   const begun = await Promise.all(Array.from({ length: 6 }, () => begin(EXPORT, key)));
   const refused = await service.call('GET', EXPORT, undefined, { 'x-api-key': key });

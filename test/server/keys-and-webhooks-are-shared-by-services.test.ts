@@ -76,7 +76,7 @@ describe.each(PLACES)('keys and webhooks in %s', (_, open, missing) => {
     let place: Place;
     beforeAll(async () => {
       place = await open();
-    }, 120_000);
+    });
     afterAll(() => place?.close());
 
     const request = { name: 'k', actions: ['search' as const], databases: '*' as const };
@@ -177,7 +177,7 @@ describe('webhooks that processes share', () => {
   let place: Place;
   beforeAll(async () => {
     place = await inPGlite();
-  }, 120_000);
+  });
   afterAll(() => place?.close());
 
   test('one process delivers each, and another takes it over after a close', async () => {

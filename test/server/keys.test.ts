@@ -257,7 +257,7 @@ test('two processes that change the keys of one directory at once lose nothing, 
     ),
   );
   expect(await Promise.all(stores.map(known))).toEqual([0, 0]);
-}, 240_000);
+});
 
 test('a lock that a crash left holds up changes for a while only', async () => {
   const directory = path.join(service.directory, 'crashed');

@@ -112,4 +112,4 @@ test('the metrics show a re-embedding until it is done or cancelled', async () =
   expect((await start()).status).toBe(202);
   while ((await service.call('GET', path)).body.state !== 'done');
   expect(await gauges()).toEqual({});
-}, 120_000);
+});

@@ -123,4 +123,4 @@ test('however often the model changes under writers and readers', async () => {
     await service.stop();
     await Promise.all(Object.values(embedders).map((embedder) => embedder.close()));
   }
-}, 180_000);
+});

@@ -25,9 +25,7 @@ async function otherKey(service: Service): Promise<{ 'x-api-key': string }> {
 const search = (text: string, headers = {}) =>
   service.call('POST', `${AT}/search`, { search: { text } }, headers);
 
-test('searches and writes of another key get responses during the load of 150 clients and an import', {
-  timeout: 120_000,
-}, async () => {
+test('searches and writes of another key get responses during the load of 150 clients and an import', async () => {
   let answered = 0;
   let going = true;
   const clients = Array.from({ length: 150 }, async (_, client) => {
@@ -59,9 +57,7 @@ test('searches and writes of another key get responses during the load of 150 cl
   });
 });
 
-test('the texts of another key are embedded before those that one key has waiting', {
-  timeout: 120_000,
-}, async () => {
+test('the texts of another key are embedded before those that one key has waiting', async () => {
   const model = await HeldModel.start();
   const held = await Service.start({ models: { first: model.source } });
   try {
@@ -104,7 +100,7 @@ test('the texts of another key are embedded before those that one key has waitin
   }
 });
 
-test('six imports at once wait for room, and none fails', { timeout: 240_000 }, async () => {
+test('six imports at once wait for room, and none fails', async () => {
   // 1,024 texts of each are embedded ahead: more than the 4,096 that may wait for one key.
   const imports = Array.from({ length: 6 }, (_, of) => {
     const lines = Array.from(

@@ -26,7 +26,7 @@ async function begin(sendMs: number, text = (i: number) => String(i % 10).repeat
 /** Waits until a page was found. */
 async function untilSearched(service: Service): Promise<void> {
   await expect
-    .poll(async () => (await service.call('GET', '/metrics')).text, { timeout: 60_000 })
+    .poll(async () => (await service.call('GET', '/metrics')).text)
     .toMatch(/^cosift_search_stage_seconds_count\{stage="total"\} [1-9]/m);
 }
 
@@ -57,9 +57,7 @@ test('pages of many bytes have fewer records, and no record is lost over them', 
   expect(found.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, i) => i + 1));
 });
 
-test('readers that never read hold no search and few bytes, and another key is served meanwhile', {
-  timeout: 120_000,
-}, async () => {
+test('readers that never read hold no search and few bytes, and another key is served meanwhile', async () => {
   const [hostile, other] = await Promise.all([issueKey(service, ['search']), issueKey(service)]);
   const readers = Array.from({ length: READERS }, () => new Raw(service, { reads: false }));
   for (const { socket } of readers) {
@@ -83,7 +81,7 @@ test('readers that never read hold no search and few bytes, and another key is s
   await untilGauges(service, ALL_ZERO);
 });
 
-test('a reader that never reads is cut off, whose key was revoked too', { timeout: 120_000 }, async () => {
+test('a reader that never reads is cut off, whose key was revoked too', async () => {
   const impatient = await begin(300);
   const { key, key_id } = await issueKey(impatient, ['search']);
   const readers = Array.from({ length: 4 }, () => new Raw(impatient, { reads: false }));
@@ -98,7 +96,7 @@ test('a reader that never reads is cut off, whose key was revoked too', { timeou
   await impatient.stop();
 });
 
-test('compressed responses count as well, and their readers are cut off', { timeout: 120_000 }, async () => {
+test('compressed responses count as well, and their readers are cut off', async () => {
   const random = () => randomBytes(225_000).toString('base64');
   const patient = await begin(600_000, random);
   const headers = { 'accept-encoding': 'gzip' };
@@ -134,7 +132,7 @@ test('compressed responses count as well, and their readers are cut off', { time
   await impatient.stop();
 });
 
-test('a reader who reads slowly, but reads, gets all of a page', { timeout: 60_000 }, async () => {
+test('a reader who reads slowly, but reads, gets all of a page', async () => {
   const reader = new Raw(service, { reads: false });
   reader.socket.write(
     request(service.adminKey, 'POST', QUERY, '{"pagination":{"limit":100}}', { connection: 'close' }),

@@ -167,7 +167,7 @@ test('searches and writes go on, and see the one model or the other, never both'
   } finally {
     await service.stop();
   }
-}, 120_000);
+});
 
 test('it goes on after a restart, waits where its model is missing, and can be cancelled', async () => {
   const data = path.join(root, 'data');
@@ -224,7 +224,7 @@ test('it goes on after a restart, waits where its model is missing, and can be c
   expect((await service.call('DELETE', '/v1/databases/db')).status).toBe(204);
   expect((await service.call('GET', PATH)).status).toBe(404);
   await service.stop();
-}, 120_000);
+});
 
 test('a re-embedding is known until its database is dropped, also when a drop fails', async () => {
   const model = await HeldModel.start();
@@ -248,7 +248,7 @@ test('a re-embedding is known until its database is dropped, also when a drop fa
   } finally {
     await service.stop();
   }
-}, 60_000);
+});
 
 test('another version of a model is refused with the way out, which works', async () => {
   const data = path.join(root, 'versions');
@@ -265,7 +265,7 @@ test('another version of a model is refused with the way out, which works', asyn
   await until(service, isDone);
   expect((await service.call('POST', '/v1/databases/db/search', SEARCHES[0])).status).toBe(200);
   await service.stop();
-}, 60_000);
+});
 
 test('a database of own vectors may get a model; what cannot be is refused', async () => {
   const empty = path.join(root, 'empty');
@@ -302,4 +302,4 @@ test('a database of own vectors may get a model; what cannot be is refused', asy
   } finally {
     await service.stop();
   }
-}, 60_000);
+});

@@ -33,11 +33,11 @@ describe.skipIf(NO_SERVER !== undefined)(
     beforeAll(async () => {
       server = await PostgresServer.start();
       store = await server.createDatabase();
-    }, 120_000);
+    });
     afterAll(async () => {
       for (const close of closing.splice(0).reverse()) await close();
       await server?.stop();
-    }, 60_000);
+    });
 
     test('what one writes the other answers, and a revoked key ends at both', async () => {
       const [one, other] = await Promise.all([begin(), begin()]);
@@ -200,7 +200,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       expect((await service.call('POST', '/v1/databases/fan/records', { records: fan(31) })).status).toBe(
         200,
       );
-    }, 120_000);
+    });
 
     test('a backup is refused with the tool that makes one', async () => {
       const service = await begin();

@@ -28,9 +28,7 @@ async function open(service: Service, key: string, id: number): Promise<Raw> {
 const count = async (service: Service) =>
   (await service.call('GET', '/v1/databases/lines')).body.records as number;
 
-test('slow streams of one key leave room for the streams of another, and block no write', {
-  timeout: 60_000,
-}, async () => {
+test('slow streams of one key leave room for the streams of another, and block no write', async () => {
   const service = await begin();
   const [hostile, other] = await Promise.all([issueKey(service), issueKey(service)]);
   const streams = await Promise.all(Array.from({ length: 12 }, (_, i) => open(service, hostile.key, i + 1)));
@@ -116,9 +114,7 @@ test('a wait for changes tells nothing to a key that was revoked meanwhile', asy
   expect([answer.status, answer.body.code]).toEqual([401, 'unauthorized']);
 });
 
-test('a stream ends when no line is completed for too long, however many bytes arrive', {
-  timeout: 30_000,
-}, async () => {
+test('a stream ends when no line is completed for too long, however many bytes arrive', async () => {
   const service = await begin({ bodyMs: 1_000 });
   const begun = await open(service, service.adminKey, 1);
   const before = new Raw(service);

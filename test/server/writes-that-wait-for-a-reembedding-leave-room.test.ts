@@ -30,13 +30,13 @@ describe.skipIf(NO_SERVER !== undefined)(
       service = await Service.start({ store, models: `first=${model.source()}` });
       administrator = new pg.Client({ connectionString: store });
       await administrator.connect();
-    }, 120_000);
+    });
     afterAll(async () => {
       await administrator?.end();
       await service?.stop();
       await model?.stop();
       await server?.stop();
-    }, 60_000);
+    });
 
     const put = (database: string, id: number) =>
       service.call('POST', `/v1/databases/${database}/records`, {
@@ -59,7 +59,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       const path = '/v1/databases/db/reembedding';
       expect(await service.call('POST', path, { model: 'first' })).toMatchObject({ status: 202 });
       const state = async () => (await service.call('GET', path)).body.state;
-      await expect.poll(state, { timeout: 60_000 }).toBe('switching');
+      await expect.poll(state).toBe('switching');
       const writeAll = () =>
         Array.from({ length: WRITES }, (_, at) =>
           at % 2 === 0 ? put('db', at + 2) : service.call('DELETE', `/v1/databases/db/records/${at}`),
@@ -81,10 +81,10 @@ describe.skipIf(NO_SERVER !== undefined)(
       await expect.poll(waiting).toBe(0);
       expect(ended).toBe(0);
       await administrator.query('SELECT pg_advisory_unlock(1)');
-      await expect.poll(state, { timeout: 60_000 }).toBe('done');
+      await expect.poll(state).toBe('done');
       // A vector of its own is refused for a record of a database that has a model by now.
       const statuses = (await Promise.all(held)).map(({ status }) => status);
       expect(statuses).toEqual(held.map((_, at) => (at % 2 === 0 ? 400 : 204)));
-    }, 120_000);
+    });
   },
 );

@@ -11,9 +11,7 @@ const BODY = Buffer.from(JSON.stringify({ records: [{ id: 1, data: {}, vector: [
 
 test.skipIf(NO_SERVER !== undefined)(
   'calls of one key that take long leave connections to others',
-  {
-    timeout: 120_000,
-  },
+  {},
   async () => {
     const server = await PostgresServer.start();
     const url = await server.createDatabase();

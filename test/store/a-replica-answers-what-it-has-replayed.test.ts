@@ -36,7 +36,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a replica${NO_SERVER ? ` (${NO_SERVER}
   const replayed = async () => {
     const position = await primary.run('SELECT pg_current_wal_lsn()');
     const text = `SELECT pg_last_wal_replay_lsn() >= '${position}'`;
-    await expect.poll(() => replica.run(text), { timeout: 20_000 }).toBe('t');
+    await expect.poll(() => replica.run(text)).toBe('t');
   };
 
   const search = { search: { vector: [1, 0], threshold: 0 } };
@@ -55,7 +55,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a replica${NO_SERVER ? ` (${NO_SERVER}
     await databases.catalog.create('db', { dimensions: 2 });
     const noReopen = async () => undefined;
     database = new TestDatabase({ databases, reopen: noReopen, close: noReopen }, 'db');
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await databases?.close();
@@ -102,6 +102,6 @@ describe.skipIf(NO_SERVER !== undefined)(`a replica${NO_SERVER ? ` (${NO_SERVER}
     await replica.kill();
     expect(await serversOf(async () => expect(await ids()).toEqual([2]))).toEqual(['primary']);
     await replica.restart();
-    await expect.poll(() => serversOf(ids), { timeout: 20_000, interval: 500 }).toEqual(['replica']);
+    await expect.poll(() => serversOf(ids), { interval: 500 }).toEqual(['replica']);
   });
 });

@@ -31,7 +31,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       });
       writing = new PostgresStore(statements, LIMITS);
       await switching.load();
-    }, 120_000);
+    });
     afterAll(async () => {
       await switching?.close();
       await writing?.close();

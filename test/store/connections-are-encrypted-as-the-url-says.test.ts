@@ -22,7 +22,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a server with TLS${NO_SERVER ? ` (${NO
     writeFileSync(fileOf('wrong'), selfSignedCertificate('localhost').cert);
     server = await PostgresServer.start();
     url = new URL(await server.createDatabase());
-  }, 120_000);
+  });
   afterAll(async () => {
     await server?.stop();
     rmSync(directory, { recursive: true });

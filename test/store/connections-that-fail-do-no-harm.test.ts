@@ -31,7 +31,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     url = await server.createDatabase();
     administrator = new pg.Client({ connectionString: url });
     await administrator.connect();
-  }, 120_000);
+  });
   afterAll(async () => {
     await Promise.all(opened.map((database) => database.close()));
     await administrator?.end();
@@ -151,7 +151,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'certified'",
     );
     // The listener tells that it lost its connection, and that it has another one.
-    await expect.poll(() => messages, { timeout: 20_000 }).toBe(3);
+    await expect.poll(() => messages).toBe(3);
     expect(await database.read((sql) => sql.run('SELECT 1 AS one'))).toEqual([{ one: 1 }]);
   });
 
@@ -277,10 +277,10 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     await expect.poll(asleep).toBe(0);
     proxy.isSilent = false;
     await cancel(() => undefined);
-    await expect.poll(asleep, { timeout: 60_000 }).toBe(0);
+    await expect.poll(asleep).toBe(0);
     await database.close();
     proxy.close();
-  }, 120_000);
+  });
 
   test('an aborted call ends its connection to a server that does not answer', async () => {
     const proxy = await SilentProxy.listen(Number(new URL(url).port));
@@ -350,7 +350,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     proxy.isSilent = false;
     expect(await read(false)).toEqual([{ one: 1 }]);
     proxy.close();
-  }, 60_000);
+  });
 
   test('a service and a reader of a replica need the privileges of the guide, and no more', async () => {
     const guide = readFileSync(new URL('../../docs/how-to/postgresql.md', import.meta.url), 'utf8');

@@ -38,7 +38,7 @@ describe.skipIf(NO_SERVER !== undefined)(`tables on Citus${NO_SERVER ? ` (${NO_S
   let server: PostgresServer;
   beforeAll(async () => {
     server = await PostgresServer.start();
-  }, 120_000);
+  });
   afterAll(() => server?.stop());
 
   const SETTINGS = { model: null, fingerprint: null, dimensions: 2 };
@@ -146,7 +146,7 @@ describe.skipIf(NO_SERVER !== undefined)(`tables on Citus${NO_SERVER ? ` (${NO_S
     }
     await expect.poll(async () => (await store.listDatabases()).map(({ id }) => id)).toEqual(ids);
     await store.close();
-  }, 120_000);
+  });
 
   test('a creation needs only the worker that will have the database', async () => {
     const { url, run } = await databaseOf();
@@ -181,7 +181,7 @@ describe.skipIf(NO_SERVER !== undefined)(`tables on Citus${NO_SERVER ? ` (${NO_S
     for (const id of ids) await store.createDatabase(id, SETTINGS);
     expect(await run(`${known} pg_dist_partition`)).toBe('false true');
     await store.close();
-  }, 60_000);
+  });
 
   test('a writer that Citus keeps waiting for a move has not read the state of the database yet', async () => {
     const { url, run } = await databaseOf();
@@ -202,7 +202,7 @@ describe.skipIf(NO_SERVER !== undefined)(`tables on Citus${NO_SERVER ? ` (${NO_S
     await writing;
     expect((await store.describeDatabase('db')).records).toBe(1);
     await store.close();
-  }, 60_000);
+  });
 
   test('a store from before Citus stays where it is', async () => {
     const { url, run } = await databaseOf();

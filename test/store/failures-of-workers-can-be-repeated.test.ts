@@ -20,7 +20,7 @@ describe.skipIf(NO_SERVER !== undefined)(
           $$ BEGIN RAISE 'failure on connection marked as essential' USING ERRCODE = 'XX000'; END $$`,
         'test_1',
       );
-    }, 120_000);
+    });
     afterAll(async () => {
       await store?.close();
       await server?.stop();

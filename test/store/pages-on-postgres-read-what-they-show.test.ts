@@ -41,7 +41,7 @@ beforeAll(async () => {
     const body = Buffer.from(JSON.stringify({ records }));
     await store.commit('db', await store.prepareBatch('db', body), { vectors: new Float32Array() });
   }
-}, 60_000);
+});
 
 afterAll(async () => {
   await local.close();

@@ -38,7 +38,7 @@ describe.skipIf(NO_SERVER !== undefined)(`plans of statements${NO_SERVER ? ` (${
     await store.createDatabase('db', { model: null, fingerprint: null, dimensions: 2 });
     for (let first = 1; first <= RECORDS; first += 1_000) await write(first, 1_000);
     await server.run('VACUUM ANALYZE', new URL(url).pathname.slice(1));
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await store?.close();

@@ -80,7 +80,7 @@ describe('responses about hostile texts (seed 17)', () => {
       await store.load();
       await store.createDatabase('db', { model: null, fingerprint: null, dimensions: 3 });
     }
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await local.close();

@@ -22,7 +22,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       );
       store = new PostgresStore(database, LIMITS);
       await store.load();
-    }, 120_000);
+    });
     afterAll(async () => {
       await store?.close();
       await server?.stop();

@@ -227,7 +227,7 @@ const useAll = async () => {
   const held = store.commit('all', prepared, { vectors: new Float32Array() }, waiting.signal);
   const left = expect(held).rejects.toThrow('left');
   const isLooking = () => statements.some((text) => /^SELECT 1 FROM cosift.databases\s+WHERE id/.test(text));
-  await expect.poll(isLooking, { timeout: 60_000 }).toBe(true);
+  await expect.poll(isLooking).toBe(true);
   waiting.abort(new Error('left'));
   await left;
   await catchUp(1);

@@ -35,7 +35,7 @@ beforeAll(async () => {
     { id: 2, data: { text: long } },
     { id: 3, data: {} },
   ]);
-}, 120_000);
+});
 afterAll(async () => {
   await databases.close();
   await pglite.destroy();

@@ -72,7 +72,7 @@ describe.skipIf(NO_SERVER !== undefined)(`two services${NO_SERVER ? ` (${NO_SERV
     await one.load();
     await other.load();
     await one.createDatabase('db', { model: null, fingerprint: null, dimensions: 2 });
-  }, 120_000);
+  });
   afterAll(async () => {
     await one?.close();
     await other?.close();
@@ -118,7 +118,7 @@ describe.skipIf(NO_SERVER !== undefined)(`two services${NO_SERVER ? ` (${NO_SERV
     }
   }
 
-  test('no identity is stored twice', { timeout: 120_000 }, async () => {
+  test('no identity is stored twice', async () => {
     const places = await meetEverywhere(
       (key) => upsert(one, key),
       (key) => upsert(other, key),
@@ -130,7 +130,7 @@ describe.skipIf(NO_SERVER !== undefined)(`two services${NO_SERVER ? ` (${NO_SERV
     expect(places).toBeGreaterThan(3);
   });
 
-  test('no update is lost', { timeout: 120_000 }, async () => {
+  test('no update is lost', async () => {
     const patchA = async (key: string) => {
       await patch(one, key, { a: 1 });
     };
