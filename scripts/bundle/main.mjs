@@ -2,13 +2,18 @@
 //
 //   dist/**/*.cjs          the library and the client for `require`
 //   packages/client/dist   what the package @cosift/client publishes
+//   dist/mcp/sdk.js        the parts of the SDK of MCP that are used
 //   dist/page              the readers of files, which the page loads when it imports one
-import { bundle } from './bundle.mjs';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { bundle, root } from './bundle.mjs';
 import { buildClientPackage } from './client-package.mjs';
 import { buildCommonJs } from './commonjs.mjs';
 
 await buildCommonJs();
 await buildClientPackage();
+await bundle('src/mcp/sdk.ts', 'dist/mcp/sdk.js', { format: 'esm', platform: 'node', minify: true });
+rmSync(join(root, 'dist/mcp/sdk.js.map'), { force: true });
 await bundle('src/readers/in-browser.ts', 'dist/page/lazy/import.js', {
   format: 'esm',
   platform: 'browser',

@@ -11,6 +11,8 @@ export const ORDER = {
     ['index.ts'],
     ['cli'],
     ['server'],
+    ['mcp'],
+    ['where'],
     ['library', 'client', 'readers'],
     ['databases'],
     ['store', 'embedding'],

@@ -84,6 +84,7 @@ export const INTERNAL: ReadonlySet<string> = new Set([
   'SearchesRequest',
   'SearchOutcome',
   'SearchOutcomes',
+  'McpMessage',
   'WebhookList',
   'Health',
 ]);

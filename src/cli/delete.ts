@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import type { Database, DeleteOptions } from '../api/index.js';
+import { columnsOf, unknownColumns } from '../where/unknown-columns.js';
 import { confirm } from './confirm.js';
+import { whereOption } from './filter-options.js';
 import { plural } from './progress-bar.js';
 import { requestOf, type SelectionOptions, timeOption } from './records/listing.js';
-import { columnsOf, unknownColumns, withDatabase } from './records/near-names.js';
+import { withDatabase } from './records/near-names.js';
 import { withOptionNames } from './records/option-names.js';
 import { addId, idOf } from './records/record-id.js';
 import { checkDatabase, openTarget, targetCommand } from './target.js';
-import { whereOption } from './where/parse-where.js';
 
 /** Maximum number of ids that a request may have. */
 const MAX_IDS = 1_000;

@@ -3,12 +3,12 @@ import type { Filter, IssuedKey, KeyDescription } from '../schema/index.js';
 import { ACTIONS } from '../schema/keys.js';
 import { didYouMean } from '../schema/suggest.js';
 import { printable, shownJson, warn } from './failure.js';
+import { whereOption } from './filter-options.js';
 import { type Keys, openKeys } from './keys.js';
 import { writeLines } from './output.js';
 import { withOptionNames } from './records/option-names.js';
 import { table } from './table.js';
 import { modelFreeCommand, type TargetOptions } from './target.js';
-import { whereOption } from './where/parse-where.js';
 
 interface CreateOptions extends TargetOptions {
   name: string;

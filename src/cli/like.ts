@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { DEFAULTS, defaultThreshold } from '../schema/limits.js';
+import type { Boost } from '../where/parse-boost.js';
+import { boostOption } from './filter-options.js';
 import { parseNumber } from './option-values.js';
 import { type ListingOptions, list, requestOf, withListingOptions } from './records/listing.js';
 import { addId, idOf } from './records/record-id.js';
 import { checkDatabase, targetCommand } from './target.js';
-import { type Boost, boostOption } from './where/parse-boost.js';
 
 interface LikeOptions extends ListingOptions {
   not?: string[];

@@ -13,6 +13,7 @@ import { getCommand } from './get.js';
 import { importCommand } from './import/command.js';
 import { keyCommand } from './key.js';
 import { likeCommand } from './like.js';
+import { mcpCommand } from './mcp.js';
 import { migrateCommand } from './migrate/command.js';
 import { modelCommand } from './model/command.js';
 import { queryCommand } from './query.js';
@@ -38,6 +39,7 @@ export function makeProgram(): Command {
       ].join('\n'),
     )
     .addCommand(serveCommand())
+    .addCommand(mcpCommand())
     .addCommand(importCommand())
     .addCommand(exportCommand())
     .addCommand(searchCommand())

@@ -1,10 +1,11 @@
 import { type Command, Option } from 'commander';
 import { defaultThreshold } from '../schema/limits.js';
+import type { Boost } from '../where/parse-boost.js';
+import { boostOption } from './filter-options.js';
 import { parseNumber, parseVector } from './option-values.js';
 import { type ListingOptions, list, requestOf, withListingOptions } from './records/listing.js';
 import { searchFile } from './records/search-file.js';
 import { checkDatabase, targetCommand } from './target.js';
-import { type Boost, boostOption } from './where/parse-boost.js';
 
 interface SearchOptions extends ListingOptions {
   database: string;

@@ -67,6 +67,7 @@ export const SHAPES = {
   reembedding: { state: 'string', done: 'number', records: 'number' },
   key: { key_id: 'string', key: 'string' },
   keys: { keys: [key] },
+  ownKey: { ...key, databases: (value) => value === '*' || hasShape(value, ['string']) },
   createdWebhook: { ...webhook, secret: 'string' },
   webhooks: { webhooks: [webhook] },
 } as const satisfies Record<string, Shape>;

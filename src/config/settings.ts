@@ -152,6 +152,11 @@ const DEFINITIONS = {
     parse: proxyList,
     repeat: true,
   },
+  mcp_write: {
+    help: 'whether agents get tools that write at `/mcp`, with a key that has the action `records.write`',
+    default: false,
+    parse: boolean,
+  },
   threads: {
     help: 'threads that scan',
     defaultText: 'one per core',

@@ -8,6 +8,7 @@ import * as filter from './filter.js';
 import { health } from './health.js';
 import * as keys from './keys.js';
 import * as map from './map.js';
+import { mcpMessage } from './mcp.js';
 import * as pages from './pages.js';
 import { problem } from './problem.js';
 import * as records from './records.js';
@@ -92,6 +93,7 @@ export const COMPONENTS = {
   CreatedWebhook: webhooks.createdWebhook,
   WebhookList: webhooks.webhookList,
   WebhookDelivery: webhooks.webhookDelivery,
+  McpMessage: mcpMessage,
   Health: health,
   Problem: problem,
 } as const;

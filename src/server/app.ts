@@ -49,6 +49,8 @@ export interface AppOptions {
   corsOrigins?: readonly string[];
   /** Addresses and CIDR ranges of proxies whose `x-forwarded-for` names the client in the log. Default: none. */
   trustedProxies?: readonly string[];
+  /** Whether agents get tools that write. Default: no. */
+  mcpWrite?: boolean;
   logger?: FastifyServerOptions['logger'];
 }
 
@@ -70,7 +72,7 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/;
 /** Builds the HTTP interface of `databases`. It does not listen yet. Closing it leaves the databases open. */
 export function buildApp(options: AppOptions): FastifyInstance {
   const { databases, keys, webhooks, limits = LIMITS, timeouts = TIMEOUTS, capacity = CAPACITY } = options;
-  const { corsOrigins = [], trustedProxies = [], page = true } = options;
+  const { corsOrigins = [], trustedProxies = [], page = true, mcpWrite = false } = options;
   const app = Fastify({
     logger: options.logger ?? false,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -122,6 +124,11 @@ export function buildApp(options: AppOptions): FastifyInstance {
     metrics,
     api: HTTP_API,
     page,
+    mcp: {
+      inject: (request) => app.inject(request),
+      pages: { corsOrigins, hasProxies: trustedProxies.length > 0 },
+      allowsWrites: mcpWrite,
+    },
   };
 
   const origins = new AllowedOrigins(corsOrigins, everyMethod());

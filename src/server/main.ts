@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type Config, ConfigError, isLoopback } from '../config/index.js';
 import { beginDatabases, type DatabaseService, type StoreServer } from '../databases/index.js';
+import { removeAddress, writeAddress } from '../files/address-file.js';
 import { sees } from './admission/access.js';
 import { type AppOptions, buildApp, CAPACITY } from './app.js';
 import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
@@ -69,9 +70,11 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   let app: FastifyInstance | undefined;
   let webhooks: Webhooks | undefined;
   let engineLog: EngineLog | undefined;
+  let hasAddress = false;
   let closed: Promise<void> | undefined;
   const close = () => {
     closed ??= runEach([
+      () => hasAddress && removeAddress(config.data),
       () => app?.close(),
       () => webhooks?.close(),
       () => state?.close(),
@@ -93,6 +96,10 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     const url = urlOf(app.server.address() as AddressInfo);
     await preparation.run(app.log, async () => options.beforeServing?.(databases, url));
     await webhooks.start(app.log);
+    if (config.store === undefined) {
+      hasAddress = true;
+      await writeAddress(config.data, localUrlOf(url));
+    }
     const running = { url, app, databases, admin, close };
     options.onReady?.(running);
     // Stored only now, so that a start that failed leaves no key behind that was never shown.
@@ -145,6 +152,7 @@ function appOptions(config: Config, timeouts: Partial<Timeouts> | undefined): Pa
     page: config.page,
     corsOrigins: config.corsOrigins,
     trustedProxies: config.trustedProxies,
+    mcpWrite: config.mcpWrite,
     timeouts: { ...TIMEOUTS, responseMs: config.answerTimeoutSeconds * 1000, ...timeouts },
     logger: { level: config.logLevel, stream: LOG_STREAM },
   };
@@ -196,6 +204,11 @@ function checkAdminKey(host: string, { key, file }: ServiceAdmin): void {
 /** The address of the page with the key in the fragment, which browsers do not send and the page removes at once. */
 function pageLink(url: string, database: string | undefined, key: string): string {
   return `${url}/#${new URLSearchParams({ ...(database && { database }), key })}`;
+}
+
+/** The address for the processes of this machine. A server that listens on all addresses can be reached on loopback ones. */
+function localUrlOf(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
 function urlOf({ address, family, port }: AddressInfo): string {

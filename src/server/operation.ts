@@ -15,7 +15,7 @@ export interface Success<Schema extends string = string> {
 export interface Operation<Schema extends string = string> {
   method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
-  tag: 'Search' | 'Records' | 'Databases' | 'Keys' | 'Service';
+  tag: 'Search' | 'Records' | 'Databases' | 'Keys' | 'Agents' | 'Service';
   summary: string;
   description?: string;
   /** The key must have one of these actions; absent: any valid key. */

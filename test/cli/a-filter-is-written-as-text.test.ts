@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { satisfies } from '../../bench/data/predicate.js';
-import { parseWhere } from '../../src/cli/where/parse-where.js';
 import type { Data, Filter, FilterGroup, Operator } from '../../src/schema/index.js';
+import { parseWhere } from '../../src/where/parse-where.js';
 import { randomFilter } from '../conformance/random-records.js';
 import { Random } from '../helpers/random.js';
 

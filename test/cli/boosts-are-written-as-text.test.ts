@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseBoost } from '../../src/cli/where/parse-boost.js';
+import { parseBoost } from '../../src/where/parse-boost.js';
 
 const france = { column: 'country', operator: 'equals', value: 'France' };
 

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
+import { whereOption } from '../filter-options.js';
 import { checkDatabase, modelFreeCommand } from '../target.js';
-import { whereOption } from '../where/parse-where.js';
 import type { ExportOptions } from './export-records.js';
 import { FORMATS } from './format.js';
 

@@ -10,15 +10,16 @@ import type {
   SearchRequest,
   TimeRange,
 } from '../../schema/index.js';
+import { columnsOf, unknownColumns } from '../../where/unknown-columns.js';
 import { warn } from '../failure.js';
+import { whereOption } from '../filter-options.js';
 import { parseColumns, parseNumber } from '../option-values.js';
 import { type OrderedObject, writeOrdered } from '../ordered-json.js';
 import { note, writeLines } from '../output.js';
 import { count } from '../progress-bar.js';
 import type { TargetOptions } from '../target.js';
-import { whereOption } from '../where/parse-where.js';
 import { csvLines, jsonLines, type RecordFormat, SCORE, tableLines } from './formats.js';
-import { columnsOf, unknownColumns, withDatabase } from './near-names.js';
+import { withDatabase } from './near-names.js';
 import { type ListRequest, openReader, type Reader } from './reader.js';
 
 /** Maximum number of records that a request may ask for. */

@@ -81,6 +81,7 @@ export function openApiDocument(
       { name: 'Records', description: 'Write, read, delete and follow' },
       { name: 'Databases', description: 'Create, describe and drop' },
       { name: 'Keys', description: 'Who may do what' },
+      { name: 'Agents', description: 'The Model Context Protocol' },
       { name: 'Service', description: 'Health, metrics and this document' },
     ],
     paths,

@@ -8,6 +8,7 @@ import { EMBEDDINGS } from './embeddings.js';
 import { EXPORT } from './export.js';
 import { HEALTH } from './health.js';
 import { KEYS } from './keys.js';
+import { MCP } from './mcp.js';
 import { METRICS } from './metrics.js';
 import { PAGE } from './page.js';
 import { RECORDS } from './records.js';
@@ -28,6 +29,7 @@ export const RESOURCES: Resource = {
   ...ALIASES,
   ...REEMBEDDING,
   ...KEYS,
+  ...MCP,
   ...BACKUP,
   ...DOCTOR,
   ...HEALTH,

@@ -2,6 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DatabaseService, Readiness, RecordForm } from '../../databases/index.js';
 import type { ComponentName, Limits } from '../../schema/index.js';
 import type { InFlight } from '../admission/in-flight.js';
+import type { Inject } from '../http/own-requests.js';
+import type { PageAccess } from '../http/page-origin.js';
 import type { Timeouts } from '../http/timeouts.js';
 import type { KeyStore } from '../keys/key-store.js';
 import type { Metrics } from '../observability/metrics.js';
@@ -23,6 +25,12 @@ export interface Dependencies {
   api: HttpApi;
   /** Whether the page is served. */
   page: boolean;
+  mcp: {
+    inject: Inject;
+    pages: PageAccess;
+    /** Whether there are tools that write. */
+    allowsWrites: boolean;
+  };
 }
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;

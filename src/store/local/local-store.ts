@@ -3,6 +3,7 @@ import { endOfTurn } from '../../async/end-of-turn.js';
 import { type Stoppable, throwIfStopped } from '../../async/stoppable.js';
 import { TurnBudget } from '../../async/turn-budget.js';
 import { CosiftError, isCode, refusalOf } from '../../errors.js';
+import { removeAddress } from '../../files/address-file.js';
 import { type Alias, type Limits, parseJson, type ValueFormats } from '../../schema/index.js';
 import type { EmbeddedVectors } from '../embedded-vectors.js';
 import type {
@@ -90,6 +91,7 @@ export class LocalStore implements RecordStore {
     const store = new LocalStore(unwrap(native().openEngine(directory, options)), directory, limits);
     // The lock is held now, so no other process writes these files.
     TemporaryCopy.removeLeftover(directory);
+    removeAddress(directory);
     return store;
   }
 

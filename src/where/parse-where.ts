@@ -1,22 +1,22 @@
-import { InvalidArgumentError, Option } from 'commander';
-import type { Filter, FilterRule } from '../../schema/index.js';
-import { LIMITS } from '../../schema/limits.js';
+import type { Filter, FilterRule } from '../schema/index.js';
+import { LIMITS } from '../schema/limits.js';
 import { parseJsonFilter } from './json-filter.js';
 import { parseOperator } from './operators.js';
 import { type Token, Tokens } from './tokens.js';
 import { numberOf, parseOperand } from './values.js';
+import { WhereError } from './where-error.js';
 
 /** More than the command line of any system takes. */
 const MAX_LENGTH = 1_000_000;
 
 /**
- * Parses the value of `--where`: a filter as text, such as `price < 3 and section = 'graphics'`, or as JSON. The service
+ * Parses a filter as text, such as `price < 3 and section = 'graphics'`, or as JSON. The service
  * checks the members of JSON, and the lengths of names and values. docs/how-to/filter.md has the grammar.
  *
  * @throws {WhereError} with the place, and with what is expected there.
  */
 export function parseWhere(text: string): Filter {
-  if (text.length > MAX_LENGTH) throw new InvalidArgumentError(`longer than ${MAX_LENGTH} characters`);
+  if (text.length > MAX_LENGTH) throw new WhereError(`longer than ${MAX_LENGTH} characters`);
   if (/^\s*\{/.test(text)) return parseJsonFilter(text);
   const tokens = new Tokens(text);
   if (tokens.peek().kind === 'end')
@@ -94,12 +94,4 @@ function columnAdvice(token: Token): string {
 function afterRule(token: Token): string {
   const expected = 'and, or, or the end of the filter is expected here';
   return token.kind === 'text' ? `${expected}; a quote in a text is written \\' or \\"` : expected;
-}
-
-/** The option `--where` of a command that takes a filter. `purpose` says what the filter does there. */
-export function whereOption(purpose: string): Option {
-  return new Option(
-    '--where <filter>',
-    `${purpose}, such as "price < 3 and section = 'graphics'", or as JSON`,
-  ).argParser(parseWhere);
 }

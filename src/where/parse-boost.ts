@@ -1,16 +1,16 @@
-import { InvalidArgumentError, Option } from 'commander';
-import { asGroup } from '../../api/requests.js';
-import type { Search } from '../../schema/index.js';
+import { asGroup } from '../api/requests.js';
+import type { Search } from '../schema/index.js';
 import { parseColumn, parseWhere } from './parse-where.js';
 import { Tokens } from './tokens.js';
 import { numberOf, parseValue } from './values.js';
+import { WhereError } from './where-error.js';
 
 export type Boost = NonNullable<Search['boosts']>[number];
 
 const TIMES = ['created_at', 'changed_at', 'synced_at'] as const;
 
 /**
- * Parses the value of `--boost`: a weight with a filter, `0.2 where country = 'France'`, or with a column or a time of the
+ * Parses a boost: a weight with a filter, `0.2 where country = 'France'`, or with a column or a time of the
  * records, a target and a scale, `0.3 by year near 1900 within 50` or `0.3 by time synced_at near '2026-01-31' within 'P30D'`.
  *
  * @throws {WhereError} with the place, and with what is expected there.
@@ -19,7 +19,7 @@ export function parseBoost(text: string): Boost {
   const [, weight, filter] = /^\s*(\S+)\s+where\b(.*)$/isu.exec(text) ?? [];
   if (weight !== undefined && filter !== undefined) {
     const number = numberOf(weight);
-    if (typeof number === 'string') throw new InvalidArgumentError(number);
+    if (typeof number === 'string') throw new WhereError(number);
     return { weight: number, filter: asGroup(parseWhere(filter)) };
   }
   const tokens = new Tokens(text);
@@ -77,13 +77,4 @@ function takeNumberOrText(tokens: Tokens, expected: string): number | string {
 function takeNumber(tokens: Tokens): number | undefined {
   const next = tokens.peek();
   return next.kind === 'number' ? (parseValue(tokens, '', 'number', '') as number) : undefined;
-}
-
-/** The option `--boost`, which may be repeated. */
-export function boostOption(): Option {
-  return new Option(
-    '--boost <boost>',
-    `part of the score that depends on data or times, such as "0.2 where country = 'France'", or ` +
-      '"0.3 by year near 1900 within 50"; may be repeated',
-  ).argParser((text: string, before: Boost[] = []) => [...before, parseBoost(text)]);
 }

@@ -1,5 +1,5 @@
-import type { Operator } from '../../schema/index.js';
-import { didYouMean } from '../../schema/suggest.js';
+import type { Operator } from '../schema/index.js';
+import { didYouMean } from '../schema/suggest.js';
 import type { Token, Tokens } from './tokens.js';
 
 /** What an operator compares with. */

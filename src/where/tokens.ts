@@ -73,7 +73,7 @@ export class Tokens {
 
   /** The error of a part, or of the place `at`. */
   error(at: number | Token, reason: string): WhereError {
-    return new WhereError(this.text, typeof at === 'number' ? at : at.start, reason);
+    return new WhereError(reason, { text: this.text, at: typeof at === 'number' ? at : at.start });
   }
 
   #read(): Token {

@@ -1,7 +1,5 @@
-import { InvalidArgumentError } from 'commander';
-import type { Filter } from '../../schema/index.js';
-import { jsonDepth, LIMITS } from '../../schema/limits.js';
-import { printable } from '../failure.js';
+import type { Filter } from '../schema/index.js';
+import { jsonDepth, LIMITS } from '../schema/limits.js';
 import { numberOf } from './values.js';
 import { WhereError } from './where-error.js';
 
@@ -17,12 +15,12 @@ export function parseJsonFilter(text: string): Filter {
     const { message } = error as Error;
     const [, reason = message, at] = /^(.*) in JSON at position (\d+)/.exec(message) ?? [];
     // Node leaves the place of some mistakes out, and shows the text instead.
-    if (at === undefined) throw new InvalidArgumentError(`not JSON: ${printable(reason)}`);
-    throw new WhereError(text, Number(at), `not JSON: ${reason}`);
+    if (at === undefined) throw new WhereError(`not JSON: ${reason}`);
+    throw new WhereError(`not JSON: ${reason}`, { text, at: Number(at) });
   }
   checkParts(text);
   if (!['rules', 'column', 'operator'].some((name) => Object.hasOwn(filter, name))) {
-    throw new InvalidArgumentError('rules is missing; a filter of a single rule has column and operator');
+    throw new WhereError('rules is missing; a filter of a single rule has column and operator');
   }
   return filter;
 }
@@ -39,17 +37,17 @@ function checkParts(text: string): void {
     if (colon !== undefined) {
       const name: string = JSON.parse(part.slice(0, -colon.length));
       const names = open.at(-1);
-      if (names?.has(name)) throw new WhereError(text, index, `the member "${name}" is given twice`);
+      if (names?.has(name)) throw new WhereError(`the member "${name}" is given twice`, { text, at: index });
       names?.add(name);
     } else if (part === '{' || part === '[') {
       if (open.length === most) {
-        throw new WhereError(text, index, `more than ${most} objects and arrays are open here`);
+        throw new WhereError(`more than ${most} objects and arrays are open here`, { text, at: index });
       }
       open.push(new Set());
     } else if (part === '}' || part === ']') open.pop();
     else if (!part.startsWith('"')) {
       const number = numberOf(part);
-      if (typeof number === 'string') throw new WhereError(text, index, number);
+      if (typeof number === 'string') throw new WhereError(number, { text, at: index });
     }
   }
 }

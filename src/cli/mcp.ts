@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+import type { Target } from '../mcp/index.js';
+import { report } from './failure.js';
+import { openShared } from './shared-target.js';
+import { type TargetOptions, targetCommand } from './target.js';
+
+interface McpOptions extends TargetOptions {
+  allowWrite?: true;
+}
+
+export function mcpCommand(): Command {
+  return targetCommand('mcp')
+    .description('serve the Model Context Protocol on standard input and output, for an agent that starts it')
+    .option('--allow-write', 'also offer the tools that write and delete records')
+    .examples(
+      'cosift mcp --data ./data',
+      'cosift mcp --url https://search.example.com --key cosift_…',
+      'claude mcp add cosift -- npx cosift mcp --data /var/lib/cosift',
+    )
+    .action(serve);
+}
+
+async function serve(options: McpOptions): Promise<void> {
+  const { makeServer, serveStdio } = await import('../mcp/index.js');
+  const { closeOnSignal } = await import('../server/close-on-signal.js');
+  let target: Promise<Target> | undefined;
+  // Opened by the first call: a client may start a process only to learn which version it speaks.
+  const open = () => {
+    target ??= openShared(options).catch((error) => {
+      target = undefined;
+      throw error;
+    });
+    return target;
+  };
+  const handle = serveStdio(() => makeServer({ open, mayWrite: options.allowWrite === true }), {
+    onerror: report,
+  });
+  const close = async () => {
+    await handle.close();
+    const opened = await target?.catch(() => undefined);
+    await opened?.databases.close();
+  };
+  closeOnSignal(close, report);
+  await new Promise((resolve) => process.stdin.once('close', resolve).once('end', resolve));
+  await close();
+}

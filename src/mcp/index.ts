@@ -1,0 +1,4 @@
+export { createMcpHandler, serveStdio } from './sdk.js';
+export { makeServer } from './server.js';
+export type { Target } from './target.js';
+export { remoteTarget } from './target.js';

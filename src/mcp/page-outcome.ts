@@ -1,0 +1,35 @@
+import type { Filter, Page, StoredRecord } from '../schema/public-types.js';
+import { columnsOf, unknownColumns } from '../where/unknown-columns.js';
+import type { Outcome } from './outcome.js';
+import { areCut, shownRecords } from './shown-records.js';
+import type { Target } from './target.js';
+
+const CUT =
+  'Some values are cut, and `cut` says how much of each is shown: `get` shows more, and so do fewer `columns` or a lower `limit`.';
+
+/** What a tool says about a page. `named` are the columns that its arguments name. */
+export async function pageOutcome(
+  { results, total, pagination }: Page<StoredRecord>,
+  database: string,
+  { databases }: Target,
+  { filter, named }: { filter: Filter | undefined; named: readonly string[] },
+): Promise<Outcome> {
+  const shown = shownRecords(results);
+  const unknown = await unknownColumns(databases, database, [...columnsOf(filter), ...named]);
+  const matches = total?.value ?? 0;
+  const { next_cursor: cursor } = pagination;
+  return {
+    notes: [
+      matches === 1 ? '1 match.' : `${matches} matches, ${shown.length} of them here.`,
+      ...(cursor === undefined ? [] : [`The next ones: the same arguments and cursor ${cursor}`]),
+      ...unknown.map((problem) => `Warning: ${problem}.`),
+      ...(areCut(shown) ? [CUT] : []),
+    ],
+    members: {
+      results: shown,
+      total: matches,
+      ...(cursor !== undefined && { next_cursor: cursor }),
+    },
+    data: shown,
+  };
+}

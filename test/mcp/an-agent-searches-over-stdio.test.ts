@@ -1,0 +1,104 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { Command, cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
+import { Agent, ERAS } from './agent.js';
+
+/** A data directory with a few facts. */
+async function factsDirectory(): Promise<string> {
+  const data = await temporaryDirectory();
+  const facts = (await readFile('demo/facts.ndjson', 'utf8')).split('\n').slice(0, 20).join('\n');
+  const file = path.join(await temporaryDirectory(), 'facts.ndjson');
+  await writeFile(file, facts);
+  expect((await cosift('import', file, '--database', 'facts', '--data', data)).code).toBe(0);
+  return data;
+}
+
+const TOWER = { database: 'facts', query: 'a tall tower', limit: 1 };
+
+test.each(ERAS)('%s: a directory is opened by the first call', async (era) => {
+  const data = await factsDirectory();
+  const agent = await Agent.overStdio(['--data', data], era);
+  expect(await agent.tools()).toEqual(['list_databases', 'search', 'query', 'get']);
+  // Still free.
+  expect((await cosift('databases', 'list', '--data', data)).code).toBe(0);
+  expect((await agent.call('search', TOWER)).structured.results[0].data.name).toBe('Eiffel Tower');
+  expect((await cosift('databases', 'list', '--data', data)).stderr).toContain('in use by process');
+  await agent.client.close();
+  expect((await cosift('databases', 'list', '--data', data)).code).toBe(0);
+});
+
+test('two servers of agents and a service work on one directory', async () => {
+  const data = await factsDirectory();
+  const { command } = await serve(data);
+  const early = await Agent.overStdio(['--data', data, '--key', KEY, '--allow-write']);
+  const late = await Agent.overStdio(['--data', data, '--key', KEY]);
+  const record = { id: 500, data: { name: 'Tallest of all', description: 'a tower taller than all others' } };
+  expect((await early.call('upsert', { database: 'facts', records: [record] })).structured.created).toBe(1);
+  const { structured } = await late.call('search', TOWER);
+  expect(structured.results[0].id).toBe(500);
+  expect(await late.tools()).not.toContain('upsert');
+  command.child.kill('SIGTERM');
+  expect(await command.ended()).toBe(0);
+  // The address is gone with the service, and the directory is free again.
+  const after = await Agent.overStdio(['--data', data]);
+  expect((await after.call('search', TOWER)).structured.results[0].id).toBe(500);
+  const { text } = await late.call('search', TOWER);
+  expect(text).toContain('cannot be reached');
+});
+
+test('a service elsewhere is reached by its address, within its key', async () => {
+  const data = await factsDirectory();
+  const { url } = await serve(data);
+  const agent = await Agent.overStdio(['--url', url, '--key', KEY]);
+  expect((await agent.call('list_databases', {})).structured.databases[0].records).toBe(20);
+  const stranger = await Agent.overStdio(['--url', url, '--key', 'cosift_nonsense']);
+  const { isError, text } = await stranger.call('search', TOWER);
+  expect([isError, text]).toEqual([true, expect.stringContaining('another key')]);
+});
+
+test('a directory that another program has open is refused with what helps', async () => {
+  const data = await factsDirectory();
+  const holder = await Agent.overStdio(['--data', data]);
+  await holder.call('search', TOWER);
+  const agent = await Agent.overStdio(['--data', data]);
+  expect((await agent.call('search', TOWER)).text).toMatch(/in use by process \d+.*cosift serve/);
+  await holder.client.close();
+  expect((await agent.call('search', TOWER)).structured.results).toHaveLength(1);
+});
+
+test('a directory that is missing is not made', async () => {
+  const data = path.join(await temporaryDirectory(), 'none');
+  const agent = await Agent.overStdio(['--data', data]);
+  expect((await agent.call('search', TOWER)).text).toContain(`there is no data directory ${data}`);
+});
+
+const LIST = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })}\n`;
+
+test.each(['SIGTERM', 'end of input'])(
+  '%s ends it with exit code 0, and its output is JSON-RPC',
+  async (how) => {
+    const data = await factsDirectory();
+    const command = new Command(['mcp', '--data', data]);
+    const call = {
+      jsonrpc: '2.0',
+      id: 2,
+      method: 'tools/call',
+      params: { name: 'search', arguments: TOWER },
+    };
+    command.child.stdin.write(`${LIST}${JSON.stringify(call)}\nno json\n`);
+    await command.waitFor('stdout', /"id":2/);
+    if (how === 'SIGTERM') command.child.kill('SIGTERM');
+    else command.child.stdin.end();
+    expect(await command.ended()).toBe(0);
+    const messages = command.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(messages.map(({ jsonrpc, id }) => [jsonrpc, id])).toEqual([
+      ['2.0', 1],
+      ['2.0', 2],
+    ]);
+    expect((await cosift('databases', 'list', '--data', data)).code).toBe(0);
+  },
+);
