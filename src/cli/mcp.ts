@@ -15,7 +15,7 @@ export function mcpCommand(): Command {
     .examples(
       'cosift mcp --data ./data',
       'cosift mcp --url https://search.example.com --key cosift_…',
-      'claude mcp add cosift -- npx cosift mcp --data /var/lib/cosift',
+      'cosift mcp --data ./data --allow-write',
     )
     .action(serve);
 }

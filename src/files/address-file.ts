@@ -3,7 +3,7 @@ import path from 'node:path';
 import { readIfExists, writeSecret } from './secret-file.js';
 
 /** Whoever takes the lock of the directory removes the file, so it never names a server that ended without removing it. */
-const ADDRESS_FILE = 'address';
+export const ADDRESS_FILE = 'address';
 
 /** Returns the address of the server that has a data directory open; undefined if no server has. */
 export async function readAddress(directory: string): Promise<string | undefined> {

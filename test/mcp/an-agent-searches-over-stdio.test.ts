@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { Command, cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
@@ -45,6 +45,18 @@ test('two servers of agents and a service work on one directory', async () => {
   expect((await after.call('search', TOWER)).structured.results[0].id).toBe(500);
   const { text } = await late.call('search', TOWER);
   expect(text).toContain('cannot be reached');
+});
+
+test('the address of a service that was killed leads nowhere', async () => {
+  const data = await factsDirectory();
+  const { command } = await serve(data);
+  command.child.kill('SIGKILL');
+  await command.ended();
+  expect(await readdir(data)).toContain('address');
+  expect((await cosift('doctor', '--data', data)).stdout).not.toContain('address');
+  const holder = await Agent.overStdio(['--data', data]);
+  expect((await holder.call('search', TOWER)).structured.results).toHaveLength(1);
+  expect(await readdir(data)).not.toContain('address');
 });
 
 test('a service elsewhere is reached by its address, within its key', async () => {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { access, constants, readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { ALIASES_FILE, FORMATS_FILE } from '../../databases/index.js';
+import { ADDRESS_FILE } from '../../files/address-file.js';
 import { parseChecked } from '../../files/checked-file.js';
 import { readIfExists } from '../../files/secret-file.js';
 import type { DoctorCheck } from '../../schema/index.js';
@@ -17,6 +18,7 @@ const MIN_FREE_BYTES = 128 << 20;
 /** Files and directories of a data directory. */
 const KNOWN = new Set([
   'lock',
+  ADDRESS_FILE,
   'admin.key',
   'keys.json',
   'keys.json.locked',
@@ -28,7 +30,7 @@ const KNOWN = new Set([
   'models',
   RESTORE_DIRECTORY,
 ]);
-const TEMPORARY = /^(admin\.key|keys\.json|webhooks\.json|formats\.json|aliases\.json)\.\d+\.tmp$/;
+const TEMPORARY = /^(address|admin\.key|keys\.json|webhooks\.json|formats\.json|aliases\.json)\.\d+\.tmp$/;
 
 /** Directories of `databases` that the next start finishes or removes. */
 const UNFINISHED = /^\.(new|dropped|next|ready)-/;
