@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that measure the memory or the event loop of their process: nothing else has run in it. */
 const ALONE = [
@@ -12,8 +13,23 @@ const ALONE = [
   'test/server/writes-that-wait-for-a-reembedding-leave-room.test.ts',
 ];
 
+/** The files that take longest. */
+const LONG =
+  /\/(conformance\/(local|pglite|postgres)|every-sample-of-the-documentation-runs|hostile-connections)\.test\.ts$/;
+
+/** Begins with the files that take longest, so that none of them runs alone at the end. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // The files of a project stay together, because they share processes.
+    const rank = ({ project, moduleId }: TestSpecification) =>
+      project.config.isolate ? 0 : LONG.test(moduleId) ? 1 : 2;
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     globalSetup: ['test/global-setup.mjs'],
     setupFiles: ['test/setup.ts'],
     pool: 'forks',

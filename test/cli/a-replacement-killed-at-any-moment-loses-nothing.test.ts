@@ -7,7 +7,7 @@ import { inFull } from '../helpers/full.js';
 import { Command, temporaryDirectory } from '../helpers/processes.js';
 import { Random } from '../helpers/random.js';
 
-const ROUNDS = inFull(50, 10);
+const ROUNDS = inFull(50, 5);
 const RECORDS = 3_000;
 
 test('records of the source stay, and the same command again makes the database equal to the source', async () => {

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { satisfies } from '../../bench/data/predicate.js';
 import type { Data, FilterGroup, FilterRule, Operator } from '../../src/schema/index.js';
 import { RECORD_FORMS } from '../helpers/forms.js';
+import { inFull } from '../helpers/full.js';
 import { Random } from '../helpers/random.js';
 import type { OpenDatabases } from './open-databases.js';
 import { randomDatabase } from './random-database.js';
@@ -226,7 +227,7 @@ export function describeFilters(open: OpenDatabases): void {
       }
     });
 
-    test.each([1, 2, 3])('random filters find what the oracle finds (seed %i)', async (seed) => {
+    test.each(inFull([1, 2, 3], [1]))('random filters find what the oracle finds (seed %i)', async (seed) => {
       const random = new Random(seed);
       const { database, oracle } = await randomDatabase(shared, random, 260);
       const operators = new Set<string>();

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { FORMS, RECORD_FORMS } from '../helpers/forms.js';
+import { inFull } from '../helpers/full.js';
 import { Random } from '../helpers/random.js';
 import type { OpenDatabases } from './open-databases.js';
 import type { OracleRequest } from './oracle.js';
@@ -9,6 +10,8 @@ import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
 const COLUMNS = ['colour', 'size', 'open', 'mixed', '__proto__', 'rare', 'never given'];
+const SEEDS = inFull([41, 42], [41]);
+
 /** The order of the filter-only operation. */
 export function describeSorts(open: OpenDatabases): void {
   describe('the order of a query', () => {
@@ -35,7 +38,7 @@ export function describeSorts(open: OpenDatabases): void {
       });
     });
 
-    test.each([41, 42])('is that of the oracle in every direction, on any pages (seed %i)', async (seed) => {
+    test.each(SEEDS)('is that of the oracle in every direction, on any pages (seed %i)', async (seed) => {
       const random = new Random(seed);
       const { database, oracle } = await randomDatabase(shared, random, 160);
       for (const form of RECORD_FORMS) {

@@ -3,7 +3,7 @@ import { inFull } from '../helpers/full.js';
 import { ALL_ZERO, issueKey, Raw, request, searchAndWrite, streamHead, untilGauges } from './raw.js';
 import { fan, Service } from './service.js';
 
-const CONNECTIONS = inFull(10_000, 2_000);
+const CONNECTIONS = inFull(10_000, 1_000);
 const AT_ONCE = 200;
 
 let service: Service;
@@ -49,7 +49,7 @@ const KINDS: Record<string, (key: string) => string> = {
     'NONSENSE\r\n\r\n',
 };
 
-test('thousands of hostile connections leave nothing in flight, and another key is served meanwhile', async () => {
+test('hostile connections leave nothing in flight, and another key is served meanwhile', async () => {
   const other = await issueKey(service);
   const times: number[] = [];
   let hostile = await issueKey(service);
@@ -69,7 +69,7 @@ test('thousands of hostile connections leave nothing in flight, and another key 
     });
     const served = searchAndWrite(service, other.key, 'other').then((ms) => times.push(ms));
     await Promise.all([served, ...connections]);
-    if ((begun / AT_ONCE) % 10 === 9) {
+    if ((begun / AT_ONCE) % 4 === 3) {
       // Revoked while its connections are open: the next ones come with another.
       const late = new Raw(service);
       late.socket.write(KINDS['an open stream']!(hostile.key) + KINDS['pipelined waits']!(hostile.key));

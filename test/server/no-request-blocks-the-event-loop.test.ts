@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jsonValues, LIMITS, MAX_SEARCHES, searchesBytes } from '../../src/schema/index.js';
 import { SERVICE_COMPONENTS } from '../../src/server/variants/schemas.js';
 import { OPERATIONS } from '../../src/server/variants/variants.js';
+import { inFull } from '../helpers/full.js';
 import { ClientThread } from './client-thread.js';
 import { turnShare } from './longest-turn.js';
 import { Service } from './service.js';
@@ -76,12 +77,12 @@ const ITEMS: Record<string, (i: number) => string> = {
 /** Items of at most so many bytes and values, and at most `maxItems`. */
 function itemsOf(item: (i: number) => string, bytes: number, values: number, maxItems: number): string {
   const items: string[] = [];
-  const room = { bytes, values };
-  while (items.length < maxItems) {
+  // Items of one kind have the same number of values.
+  const count = Math.min(maxItems, Math.floor(values / (1 + (item(0).match(/[[{,]/g)?.length ?? 0))));
+  for (let room = bytes; items.length < count; ) {
     const next = item(items.length);
-    room.bytes -= next.length + 1;
-    room.values -= 1 + (next.match(/[[{,]/g)?.length ?? 0);
-    if (room.bytes < 0 || room.values < 0) break;
+    room -= next.length + 1;
+    if (room < 0) break;
     items.push(next);
   }
   return items.join(',');
@@ -95,9 +96,6 @@ const MAX_BYTES: Partial<Record<keyof typeof SERVICE_COMPONENTS, number>> = {
   RecordPatch: LIMITS.record_bytes,
 };
 
-/** The end of the description of a body with an unknown member, too. */
-const BESIDE = ', beside another member';
-
 /** The schemas of batches of searches, with those of their searches. */
 const BATCHES: Partial<Record<keyof typeof SERVICE_COMPONENTS, keyof typeof SERVICE_COMPONENTS>> = {
   SearchesRequestA: 'SearchRequestA',
@@ -106,16 +104,18 @@ const BATCHES: Partial<Record<keyof typeof SERVICE_COMPONENTS, keyof typeof SERV
 
 /** Batches of the largest searches, which are as long as they may be. */
 function* batchesOf(name: keyof typeof SERVICE_COMPONENTS): Generator<[string, string]> {
-  for (const [description, search] of bodiesOf(name)) {
-    if (description.endsWith(BESIDE)) continue;
+  for (const [description, search] of bodiesOf(name, [''])) {
     const count = Math.floor((searchesBytes(LIMITS) - '{"searches":[]}'.length) / (search.length + 1));
     const searches = Array<string>(Math.min(count, MAX_SEARCHES)).fill(search);
     yield [`${searches.length} searches: ${description}`, `{"searches":[${searches.join(',')}]}`];
   }
 }
 
-/** Bodies of a schema that are as long as they may be, by their description. */
-function* bodiesOf(name: keyof typeof SERVICE_COMPONENTS): Generator<[string, string]> {
+/** Bodies of a schema that are as long as they may be, with each of `others` as a member, by their description. */
+function* bodiesOf(
+  name: keyof typeof SERVICE_COMPONENTS,
+  others = ['', '"other":0,'],
+): Generator<[string, string]> {
   const places = [...arraysOf(SERVICE_COMPONENTS[name], { path: '', before: '', after: '' }, [])];
   const deepest = Math.max(...places.map(({ path }) => path.split('/').length));
   const times = (MAX_BYTES[name] ?? LIMITS.body_bytes) / LIMITS.body_bytes;
@@ -124,8 +124,9 @@ function* bodiesOf(name: keyof typeof SERVICE_COMPONENTS): Generator<[string, st
     const depth = path.split('/').length;
     // Of the depths of a filter: the first two, and the last.
     if (depth > 6 && depth < deepest) continue;
-    for (const [kind, item] of Object.entries(ITEMS)) {
-      for (const other of ['', '"other":0,']) {
+    for (const kind of inFull(Object.keys(ITEMS), ['zeros', 'arrays of numbers'])) {
+      const item = ITEMS[kind]!;
+      for (const other of others) {
         const start = before.replace('{', `{${other}`);
         const bytes = LIMITS.body_bytes - start.length - after.length - 2;
         const values = MAX_VALUES - 2 * path.split('/').length;
@@ -138,7 +139,7 @@ function* bodiesOf(name: keyof typeof SERVICE_COMPONENTS): Generator<[string, st
           ...(maxItems === undefined ? [] : [itemsOf(item, bytes, values, maxItems)]),
         ];
         for (const items of new Set(all)) {
-          const description = `${path} of ${kind}, ${items.length} bytes${other && BESIDE}`;
+          const description = `${path} of ${kind}, ${items.length} bytes${other && ', beside another member'}`;
           yield [description, `${start}[${items}]${after}`];
         }
       }
