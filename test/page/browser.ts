@@ -10,6 +10,9 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** The path of a browser of the distribution; undefined where there is none. */
 const BROWSER = BROWSERS.find((file) => existsSync(file));
 
+/** The browser of this process, with which it ends. */
+let started: Promise<Browser> | undefined;
+
 export type Fragment = Record<string, string>;
 export type TabOptions = BrowserContextOptions & { key?: string | null };
 
@@ -19,21 +22,17 @@ export interface Scene {
 }
 
 /**
- * Starts a service with what `prepare` stores, and a browser. Returns a function that defines a test in them: after the test,
- * its tabs are closed, and it fails when one of them had a fault. Without a browser, the tests are skipped.
+ * Starts a service with what `prepare` stores. Returns a function that defines a test in a browser: after the test, its tabs
+ * are closed, and it fails when one of them had a fault. Without a browser, the tests are skipped.
  */
 export function inBrowser(prepare: (service: Service) => Promise<void>) {
   let service: Service;
-  let browser: Browser;
   beforeAll(async () => {
     if (BROWSER === undefined) return;
-    // The sandbox needs rights that containers lack.
-    browser = await chromium.launch({ executablePath: BROWSER, args: ['--no-sandbox'] });
     service = await Service.start();
     await prepare(service);
   });
   afterAll(async () => {
-    await browser?.close();
     await service?.stop();
   });
   return (name: string, body: (scene: Scene) => Promise<void>) =>
@@ -41,7 +40,9 @@ export function inBrowser(prepare: (service: Service) => Promise<void>) {
       if (BROWSER === undefined) return skip('Chromium is not installed');
       const tabs: Tab[] = [];
       const open: Scene['open'] = async (fragment, options) => {
-        const tab = await Tab.open(browser, service, fragment, options);
+        // The sandbox needs rights that containers lack.
+        started ??= chromium.launch({ executablePath: BROWSER, args: ['--no-sandbox'] });
+        const tab = await Tab.open(await started, service, fragment, options);
         tabs.push(tab);
         return tab;
       };
