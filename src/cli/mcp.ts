@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Target } from '../mcp/index.js';
-import { report } from './failure.js';
+import { report, warn } from './failure.js';
 import { openShared } from './shared-target.js';
 import { type TargetOptions, targetCommand } from './target.js';
 
@@ -33,7 +33,7 @@ async function serve(options: McpOptions): Promise<void> {
     return target;
   };
   const handle = serveStdio(() => makeServer({ open, mayWrite: options.allowWrite === true }), {
-    onerror: report,
+    onerror: ({ message }) => warn(message),
   });
   const close = async () => {
     await handle.close();

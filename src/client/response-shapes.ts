@@ -15,8 +15,8 @@ export function hasShape(value: unknown, shape: Shape): boolean {
   if (typeof shape === 'function') return shape(value);
   if (isList(shape)) return Array.isArray(value) && value.every((item) => hasShape(item, shape[0]));
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  const members = new Map(Object.entries(value));
-  return Object.entries(shape).every(([name, of]) => hasShape(members.get(name), of));
+  const memberOf = (name: string) => Object.getOwnPropertyDescriptor(value, name)?.value;
+  return Object.entries(shape).every(([name, of]) => hasShape(memberOf(name), of));
 }
 
 function isList(shape: Shape): shape is readonly [Shape] {

@@ -6,6 +6,7 @@ import Fastify, {
   type FastifyServerOptions,
   LogController,
 } from 'fastify';
+import inject from 'light-my-request';
 import type { DatabaseService, Readiness } from '../databases/index.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits, searchesBytes } from '../schema/index.js';
@@ -125,7 +126,8 @@ export function buildApp(options: AppOptions): FastifyInstance {
     api: HTTP_API,
     page,
     mcp: {
-      inject: (request) => app.inject(request),
+      // Not `app.inject`, which refuses requests once the server stops: those in flight are still answered.
+      inject: (request) => inject(app.routing, request),
       pages: { corsOrigins, hasProxies: trustedProxies.length > 0 },
       allowsWrites: mcpWrite,
     },

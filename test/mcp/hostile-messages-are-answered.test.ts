@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { HeldModel } from '../helpers/held-model.js';
 import { Raw } from '../server/raw.js';
 import { Service } from '../server/service.js';
 import { Agent } from './agent.js';
@@ -178,6 +179,29 @@ test('calls at the same time are answered each, and what is cancelled frees its 
   expect((await search('after')).structured.total).toBe(4);
   const { text } = await service.call('GET', '/metrics');
   expect(text).toMatch(/cosift_in_flight\{kind="searches"\} 0/);
+});
+
+test('a stop answers the calls in flight, with all that they ask for', async () => {
+  const model = await HeldModel.start();
+  const held = await Service.start({ models: [model.setting] });
+  await held.call('PUT', '/v1/databases/notes', { model: 'first' });
+  model.allow(0);
+  const message = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'search', arguments: { database: 'notes', query: 'x', where: 'missing = 1' } },
+  };
+  const answered = held.call('POST', '/mcp', message, ACCEPT);
+  await vi.waitFor(() => expect(model.isWaiting).toBe(true), { timeout: 30_000 });
+  const closing = held.running.close();
+  model.allow(1);
+  const { status, text } = await answered;
+  expect([status, text]).toEqual([200, expect.stringContaining('0 matches')]);
+  // Asked for after the search.
+  expect(text).toContain('no record has a column');
+  await closing;
+  await held.stop();
 });
 
 test('a body that arrives slowly ends as elsewhere', async () => {
