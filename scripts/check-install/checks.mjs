@@ -1,4 +1,4 @@
-// Runs checks one after the other and says how each went.
+// Runs checks and says how each went.
 
 let failed = 0;
 let passed = 0;

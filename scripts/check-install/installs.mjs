@@ -13,7 +13,7 @@ import { checkClientAlone, checkInstalled, checkUsage } from './usage.mjs';
 export async function installTarballs({ directory, tarballs, npmFile, npm }) {
   const files = tarballs.filter(({ manifest }) => fitsThisMachine(manifest)).map(({ file }) => file);
   const nodes = await fetchNodes(directory, npm);
-  for (const { version, binary } of nodes) {
+  const installed = nodes.map(async ({ version, binary }) => {
     const name = `Node ${version}`;
     const project = new Project(join(directory, version), { npmFile, nodeFile: binary });
     // npm only warns of a dependency that needs a later version of Node, but Yarn 1 refuses it.
@@ -24,7 +24,8 @@ export async function installTarballs({ directory, tarballs, npmFile, npm }) {
     await checkUsage(name, project);
     // Types do not depend on the version that runs the compiler.
     if (version === nodes[0].version) await checkTypes(project);
-  }
+  });
+  await Promise.all(installed);
 }
 
 /** By name, from a registry that has the packages. */
@@ -36,17 +37,21 @@ export async function installByName({ directory, tarballs, npmFile, npm }) {
     project.write('.npmrc', `registry=${registry.url}\n`);
     return project;
   };
-  const byName = projectOf('by-name');
-  await check('by name: npm install cosift', () => byName.npm('install', 'cosift'));
-  await checkInstalled('by name', byName);
-  await checkUsage('by name', byName);
-  const client = projectOf('client');
-  await checkClientAlone(client, byName);
-  await checkTypesOfClient(client);
-  await checkWithoutModel(projectOf('without-model'));
-  await checkPnpm(projectOf('pnpm'), join(directory, 'pnpm-tool'), npm);
-  await checkYarn(projectOf('yarn'), { url: registry.url, tools: join(directory, 'yarn-tool'), npm });
+  await Promise.all([
+    checkByName(projectOf('by-name'), projectOf('client')),
+    checkWithoutModel(projectOf('without-model')),
+    checkPnpm(projectOf('pnpm'), join(directory, 'pnpm-tool'), npm),
+    checkYarn(projectOf('yarn'), { url: registry.url, tools: join(directory, 'yarn-tool'), npm }),
+  ]);
   await registry.close();
+}
+
+async function checkByName(project, client) {
+  await check('by name: npm install cosift', () => project.npm('install', 'cosift'));
+  await checkInstalled('by name', project);
+  await checkUsage('by name', project);
+  await checkClientAlone(client, project);
+  await checkTypesOfClient(client);
 }
 
 async function checkWithoutModel(project) {

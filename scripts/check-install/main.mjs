@@ -25,8 +25,6 @@ const packed =
     ? await packClone(directory, npm)
     : resolve(process.env.INIT_CWD ?? '.', values.packages);
 const tarballs = unpack(packed, join(directory, 'unpacked'));
-await checkTarballs(tarballs);
 const installation = { directory, tarballs, npmFile, npm };
-await installTarballs(installation);
-await installByName(installation);
+await Promise.all([checkTarballs(tarballs), installTarballs(installation), installByName(installation)]);
 finish();

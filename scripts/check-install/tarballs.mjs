@@ -27,7 +27,7 @@ export function unpack(tarballs, directory) {
 }
 
 export async function checkTarballs(tarballs) {
-  for (const { file, unpacked, manifest } of tarballs) {
+  const checked = tarballs.map(async ({ file, unpacked, manifest }) => {
     const { name } = manifest;
     await check(`${name}: publint`, () =>
       run(tool('publint'), ['run', unpacked, '--strict', '--pack', 'false']),
@@ -41,7 +41,8 @@ export async function checkTarballs(tarballs) {
       run(process.execPath, [join(root, 'scripts/check-links.mjs'), unpacked]),
     );
     await check(`${name}: what a registry shows`, () => checkManifest(manifest, unpacked));
-  }
+  });
+  await Promise.all(checked);
 }
 
 function checkManifest(manifest, unpacked) {
