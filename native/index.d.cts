@@ -166,8 +166,8 @@ export declare class NativeRules {
   findTexts(prepared: Prepared, stored: Array<NativeRow>): Promise<undefined | NativeFailure>
   /** What a commit writes. */
   stage(prepared: Prepared, stored: Array<NativeRow>, embedded: NativeEmbedded, commit: NativeCommit): Promise<NativeWrites | NativeFailure>
-  /** How the counts of columns change when rows are deleted. */
-  columnsOfDeleted(deleted: Array<NativeRow>): Array<NativeColumnChange> | NativeFailure
+  /** How the counts of columns change when a deletion, JSON, deletes rows; or why it may not. */
+  stageDeletion(deletion: string, deleted: Array<NativeRow>): Array<NativeColumnChange> | NativeFailure
   /** The texts of rows that the model embeds. */
   textsOf(stored: Array<NativeRow>): Promise<NativeTexts | NativeFailure>
   /** Reads an identity in a path: `{"id"}` or `{"uuid"}`, JSON. */
@@ -456,6 +456,8 @@ export interface NativeProblem {
   code: string
   /** One sentence for people. */
   detail: string
+  /** `precondition_failed`: when the stored record was last changed; absent if there is no record. */
+  changed_at?: string
 }
 
 /** Records to store: arrays of the same length, in the binary format of PostgreSQL. */

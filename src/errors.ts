@@ -31,6 +31,7 @@ export const ERRORS = {
   data_locked: { status: 409, title: 'The data directory is in use' },
   feed_restarted: { status: 410, title: 'The change feed has restarted, so the position is no longer valid' },
   changes_removed: { status: 410, title: 'Changes after the position are no longer kept' },
+  precondition_failed: { status: 412, title: 'A record is not as `if_changed_at` says' },
   too_large: { status: 413, title: 'The request is too large' },
   unsupported_media_type: { status: 415, title: 'The media type is not supported' },
   rate_limited: { status: 429, title: 'The API key has sent too many requests' },
@@ -86,6 +87,7 @@ export const PROBLEM_CODES = {
   invalid_dimensions: 'The vector does not have as many values as the database has dimensions',
   identity_conflict: 'The id, the UUID and the key do not belong to the same record',
   too_large: 'The record is larger than allowed',
+  precondition_failed: 'The stored record is not as `if_changed_at` says',
 } as const satisfies Record<string, string>;
 
 /** A code of a problem. Codes are never renamed; docs/reference/errors.md lists them. */
@@ -99,6 +101,8 @@ export interface Problem {
   detail: string;
   /** What is wrong, for programs. */
   code: ProblemCode;
+  /** `precondition_failed`: when the stored record was last changed; absent if there is none. */
+  changed_at?: string;
 }
 
 /** Facts of some codes, for programs that handle them. */

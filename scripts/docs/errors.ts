@@ -43,6 +43,8 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   feed_restarted: 'Discard your copy of the records and start after position 0.',
   changes_removed:
     'Read all records, then continue after the position `after` of the response; library and client have it in `fields`.',
+  precondition_failed:
+    'Read the record, and write what follows from it as it is now. `changed_at` of the problem is when it was last changed. Nothing was written.',
   too_large: 'Send less; [limits](limits.md) has the size.',
   unsupported_media_type:
     'Send `application/json`, or `application/x-ndjson` for a streamed upsert, or `application/merge-patch+json` for a patch.',

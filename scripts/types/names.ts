@@ -101,6 +101,7 @@ export const MEMBERS: Readonly<Record<string, string>> = {
   'SearchRequest.distinct': 'ColumnName<T> | { column: ColumnName<T>; counts?: boolean | undefined }',
   'QueryRequest.distinct': 'ColumnName<T> | { column: ColumnName<T>; counts?: boolean | undefined }',
   'QueryRequest.sort': 'Sort<T>',
+  'DeleteRequest.ids[]': 'number | string | { id: number | string; if_changed_at: string }',
   'DeleteRequest.filter': 'Filter<T>',
   'Embed.columns[]': 'ColumnName<T>',
   'KeyRequest.actions[]': 'Action',

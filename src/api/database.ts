@@ -114,8 +114,9 @@ export class Database<T extends Columns<T> = Data> {
    * Writes records, up to 1,000 a commit. Each commit is durable and searchable before the next begins. A column that is
    * undefined is left out; any other value that JSON cannot represent, such as NaN or a `Date`, is refused.
    *
-   * @throws {CosiftError} `invalid_record` and the other codes of records. Pointers such as `/records/1200/data/name`
-   * count from the first of `records`; `fields.committed` is the number of records that were committed before.
+   * @throws {CosiftError} `invalid_record` and the other codes of records; `precondition_failed` when a stored record is
+   * not as `if_changed_at` says. Pointers such as `/records/1200/data/name` count from the first of `records`;
+   * `fields.committed` is the number of records that were committed before.
    *
    * @example
    * ```ts
@@ -337,11 +338,13 @@ export class Database<T extends Columns<T> = Data> {
    * Changes columns of one record and keeps the others. A column with null is removed. The record is embedded again only
    * if its text changes. Two calls that change different columns of the same record at the same time both take effect.
    *
+   * With `ifChangedAt`, only a record that was last changed at this time is changed: the `changed_at` of its `timestamps`.
+   *
    * Returns the record right after the change. A client whose key lacks
    * `records.read` gets only the columns that it set.
    *
    * @throws {CosiftError} `record_not_found`; `invalid_record` with a pointer such as `/data/price`; `too_large` when the
-   * changed record would be too large.
+   * changed record would be too large; `precondition_failed` when the record was not last changed at `ifChangedAt`.
    *
    * @example
    * ```ts
@@ -351,15 +354,18 @@ export class Database<T extends Columns<T> = Data> {
   async patch<Given extends Columns<Given> = Data>(
     id: number | string,
     changes: ColumnChanges<T, Given>,
-    options?: CallOptions,
+    options?: CallOptions & { ifChangedAt?: string | undefined },
   ): Promise<StoredRecord<T>> {
     checkOptions('record', { id });
-    const call = patchCall(changes, callOptions(options).signal);
+    const call = patchCall(changes, options);
     return (await call.run((patch, options) => portOf(this).patch(id, patch, options))) as StoredRecord<T>;
   }
 
   /**
    * Deletes records by `ids`, or by `filter` and `timeRange`. Returns the number of deleted records.
+   *
+   * @throws {CosiftError} `precondition_failed` when a record was not last changed at the `if_changed_at` of its id. Nothing
+   * is deleted then.
    *
    * @example
    * ```ts

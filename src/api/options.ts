@@ -130,8 +130,11 @@ export interface MapOptions<T = Data> extends SelectOptions<T>, ScoreOptions<T> 
 export type DeleteOptions<T = Data> = CallOptions &
   (
     | {
-        /** Ids of the records, up to 1,000: integers, UUIDs, or `key:` and a key. */
-        ids: readonly (number | string)[];
+        /**
+         * Ids of the records, up to 1,000: integers, UUIDs, or `key:` and a key; or objects with such an `id` and a time
+         * `if_changed_at`. If one of these records was not last changed at its time, none is deleted.
+         */
+        ids: readonly (number | string | { id: number | string; if_changed_at: string })[];
         filter?: undefined;
         timeRange?: undefined;
       }

@@ -16,6 +16,7 @@ const MEMBERS = [
   'vector',
   'passages',
   'embedded_by',
+  'if_changed_at',
 ] as const satisfies readonly (keyof NewRecord)[];
 
 const REQUEST: Parent = { value: {}, name: '', parent: undefined, depth: 0 };
@@ -34,6 +35,8 @@ export interface EncodedRecords {
   texts: readonly string[];
   /** The vectors of all records, one after the other; undefined if the texts have them. */
   vectors: Float32Array | undefined;
+  /** Whether a record has a condition. */
+  isConditional: boolean;
 }
 
 /** The records of one batch as JSON. A record is encoded when it is added: the caller may change it afterwards. */
@@ -44,6 +47,7 @@ export class RecordBatch {
   /** The text of each record, and how many values its vector has if the text lacks it. */
   readonly #records: { text: string; dimensions: number | undefined }[] = [];
   #textLength = 0;
+  #isConditional = false;
   #length = 0;
 
   constructor(encoding: RecordEncoding) {
@@ -77,9 +81,10 @@ export class RecordBatch {
     this.#copy.throwIfWrong('the records', () => 'invalid_record');
     const [first] = this.#records;
     const isApart = this.#records.every(({ dimensions }) => dimensions === first?.dimensions);
+    const isConditional = this.#isConditional;
     return isApart && first?.dimensions
-      ? { texts: this.#records.map(({ text }) => text), vectors: this.#vectors.all() }
-      : { texts: this.#withVectors(), vectors: undefined };
+      ? { texts: this.#records.map(({ text }) => text), vectors: this.#vectors.all(), isConditional }
+      : { texts: this.#withVectors(), vectors: undefined, isConditional };
   }
 
   /** Takes a vector that is apart from the JSON out of the members of a record. */
@@ -101,6 +106,7 @@ export class RecordBatch {
   #encode(record: NewRecord, apart: Float32Array | undefined): void {
     const { complete } = this.#encoding;
     const text = JSON.stringify(complete !== undefined && isPlain(record) ? complete(record) : record);
+    this.#isConditional ||= record?.if_changed_at !== undefined;
     this.#records.push({ text, dimensions: apart?.length });
     this.#textLength += text.length;
   }

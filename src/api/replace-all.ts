@@ -31,8 +31,8 @@ export async function replaceAll(
         return { created, changed, unchanged, deleted };
       }
       if (event.type !== 'problem' || problems.length === MAX_PROBLEMS) continue;
-      const { line, pointer, detail, code } = event;
-      problems.push({ pointer: `/records/${line - 1}${pointer}`, detail, code });
+      const { type, line, pointer, ...problem } = event;
+      problems.push({ ...problem, pointer: `/records/${line - 1}${pointer}` });
     }
   } catch (error) {
     const [first] = problems;

@@ -122,11 +122,18 @@ export function exportCall<T>(
  * @throws {CosiftError} `invalid_record` for changes that are no plain object, and for a value that JSON cannot
  * represent.
  */
-export function patchCall(changes: unknown, signal: AbortSignal | undefined): Call<RecordPatch> {
+export function patchCall(
+  changes: unknown,
+  options: CallOptions & { ifChangedAt?: string | undefined } = {},
+): Call<RecordPatch> {
+  checkOptions('patch', options);
+  const { ifChangedAt, signal } = options;
   if (!isPlain(changes)) {
     throw refused('invalid_record', '/data', 'changes', `is ${nameOf(changes)}, must be a plain object`);
   }
-  return callOf({ data: changes }, { whole: 'the changes', signal }, () => 'invalid_record');
+  const members: ArgumentNames = ifChangedAt === undefined ? [] : [['/if_changed_at', '/ifChangedAt']];
+  const patch = { data: changes, if_changed_at: ifChangedAt };
+  return callOf(patch, { whole: 'the changes', members, signal }, () => 'invalid_record');
 }
 
 export function embedCall(
@@ -272,8 +279,8 @@ function withArguments(error: unknown, { whole, members = [] }: Names): unknown 
       ? `${optionOf(argumentOf(first.pointer))}: ${error.detail.slice(prefix.length)}`
       : error.detail.replace(BODY, (_, size) => `${whole}: ${size === undefined ? '' : 'more than '}`);
   return new CosiftError(error.code, named(detail), {
-    problems: error.problems.map(({ pointer, code, detail }) => {
-      return { pointer: argumentOf(pointer), code, detail: named(detail) };
+    problems: error.problems.map((problem) => {
+      return { ...problem, pointer: argumentOf(problem.pointer), detail: named(problem.detail) };
     }),
     fields: error.fields,
     cause: error.cause,

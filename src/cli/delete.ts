@@ -17,6 +17,7 @@ type Selection = Extract<DeleteOptions, { ids?: undefined }>;
 
 interface DeleteCommandOptions extends SelectionOptions {
   id?: string[];
+  ifChangedAt?: string;
   yes?: true;
   json?: true;
 }
@@ -26,6 +27,7 @@ export function deleteCommand(): Command {
     .description('delete records by their ids, or by a filter and the time of their last write')
     .argument('<database>', 'the database', checkDatabase)
     .option('--id <id>', 'integer id, UUID, or key: and the key of a record; may be repeated', addId)
+    .option('--if-changed-at <time>', 'delete the record of --id only if it was last changed at this time')
     .addOption(whereOption('filter that the records to delete satisfy').conflicts('id'))
     .addOption(timeOption('--since', 'later').conflicts('id'))
     .addOption(timeOption('--until', 'earlier').conflicts('id'))
@@ -33,6 +35,7 @@ export function deleteCommand(): Command {
     .option('--json', 'print the number of deleted records as JSON')
     .examples(
       'cosift delete facts --id 1 --id key:SKU-1',
+      'cosift delete facts --id 1 --if-changed-at 2026-01-31T12:00:00.000Z',
       `cosift delete facts --where "country = 'Atlantis'" --yes`,
       'cosift delete facts --until 2026-01-01',
     )
@@ -40,11 +43,12 @@ export function deleteCommand(): Command {
 }
 
 async function deleteRecords(id: string, options: DeleteCommandOptions): Promise<void> {
-  const { id: ids, where } = options;
+  const { id: ids, where, ifChangedAt } = options;
   const { time_range: timeRange } = requestOf(options);
   if (ids === undefined && where === undefined && timeRange === undefined) {
     throw new Error('which records? Give --id, --where, --since or --until');
   }
+  if (ifChangedAt !== undefined && ids?.length !== 1) throw new Error('--if-changed-at needs one --id');
   const selection = { filter: where, timeRange } as Selection;
   await using databases = await openTarget(options);
   try {
@@ -58,7 +62,9 @@ async function deleteRecords(id: string, options: DeleteCommandOptions): Promise
         process.exitCode = 1;
         return;
       }
-      const deleted = await (ids === undefined ? database.delete(selection) : deleteAll(database, ids));
+      const deleted = await (ids === undefined
+        ? database.delete(selection)
+        : deleteAll(database, ids, ifChangedAt));
       console.log(
         options.json ? JSON.stringify({ deleted }) : deletedText(deleted, ids && new Set(ids).size),
       );
@@ -74,10 +80,13 @@ async function isConfirmed(database: Database, selection: Selection): Promise<bo
   return found === 0 || (await confirm(`delete ${plural(found, 'record')} of "${database.id}"`, 'yes'));
 }
 
-async function deleteAll(database: Database, ids: string[]): Promise<number> {
+async function deleteAll(database: Database, ids: string[], ifChangedAt?: string): Promise<number> {
+  const toDelete = ids
+    .map(idOf)
+    .map((id) => (ifChangedAt === undefined ? id : { id, if_changed_at: ifChangedAt }));
   let deleted = 0;
-  for (let at = 0; at < ids.length; at += MAX_IDS) {
-    deleted += await database.delete({ ids: ids.slice(at, at + MAX_IDS).map(idOf) });
+  for (let at = 0; at < toDelete.length; at += MAX_IDS) {
+    deleted += await database.delete({ ids: toDelete.slice(at, at + MAX_IDS) });
   }
   return deleted;
 }

@@ -18,6 +18,8 @@ export interface AttemptOptions {
   hasSignal: boolean;
   /** Whether the request creates a key or a webhook. Then `busy` may mean that there are too many of them already. */
   createsSecret: boolean;
+  /** Whether the request has a condition, which it fails if an earlier attempt was carried out. */
+  isConditional: boolean;
 }
 
 /** Decides whether and when a request is sent again. */
@@ -33,7 +35,7 @@ export class Attempts {
 
   /** Returns the milliseconds until the next attempt after a lost connection; undefined when there is none. */
   afterLoss(): number | undefined {
-    // A second attempt would create a second secret. Every other operation is idempotent.
+    // A second attempt would create a second secret. Every other operation is idempotent, unless it has a condition.
     return this.#options.createsSecret
       ? undefined
       : this.#afterFailure(backoffMs(this.#failures, FIRST_PAUSE_MS, MAX_PAUSE_MS));
@@ -50,7 +52,8 @@ export class Attempts {
   }
 
   #afterFailure(pauseMs: number): number | undefined {
-    const { retries, maxWaitMs = MAX_WAIT_MS } = this.#options;
+    const { retries, maxWaitMs = MAX_WAIT_MS, isConditional } = this.#options;
+    if (isConditional) return undefined;
     this.#failures += 1;
     return this.#failures > retries || pauseMs > maxWaitMs ? undefined : pauseMs;
   }

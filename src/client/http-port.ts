@@ -47,9 +47,9 @@ export class HttpPort implements DatabasePort {
         this.#transport.untilClosing(records),
         options,
         { vectorsApart: false, complete: withIdentity },
-        ({ texts }, signal) => {
+        ({ texts, isConditional }, signal) => {
           const json = `{"records":[${texts.join(',')}]}`;
-          return send('POST', `${this.#path}/records`, SHAPES.batch, json, { signal });
+          return send('POST', `${this.#path}/records`, SHAPES.batch, json, { signal, isConditional });
         },
       ),
     );
@@ -114,8 +114,18 @@ export class HttpPort implements DatabasePort {
     return this.#transport.json('GET', path, SHAPES.record, undefined, options);
   }
 
-  patch(id: number | string, { request }: CheckedRequest<object>, options: CallOptions): Promise<unknown> {
-    return this.#transport.json('PATCH', this.#recordPath(id), SHAPES.record, request, options);
+  patch(
+    id: number | string,
+    { request }: CheckedRequest<{ if_changed_at?: unknown }>,
+    options: CallOptions,
+  ): Promise<unknown> {
+    const isConditional = request.if_changed_at !== undefined;
+    return this.#transport.run((send) =>
+      send('PATCH', this.#recordPath(id), SHAPES.record, JSON.stringify(request), {
+        ...options,
+        isConditional,
+      }),
+    );
   }
 
   /** The request is sent again after a lost response: records that the first request deleted are then not counted. */

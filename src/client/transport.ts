@@ -25,7 +25,8 @@ export interface ClientOptions {
   key: string;
   /**
    * Maximum number of further attempts after a lost connection, and after a failure with status 503. Default: 4. With 0,
-   * no request is sent again.
+   * no request is sent again. An upsert or a patch with a condition is not sent again after them, because the first attempt
+   * may have been carried out.
    */
   retries?: number | undefined;
   /**
@@ -43,6 +44,8 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 interface StoppableCall extends CallOptions {
   /** Ends the call as `signal` does, which is that of the caller. */
   stop?: AbortSignal | undefined;
+  /** Whether the request has a condition: it is then only sent again where it was refused. */
+  isConditional?: boolean;
 }
 
 /** Sends a request with a body that is JSON already, if it has one. */
@@ -63,6 +66,7 @@ interface Attempted {
   signal: AbortSignal | undefined;
   /** Whether the caller gave a signal. */
   hasSignal: boolean;
+  isConditional?: boolean;
 }
 
 /** Codes of an operation that may have been carried out although it failed. */
@@ -209,7 +213,7 @@ export class Transport {
     method: Method,
     path: string,
     json: string | undefined,
-    { signal: given, stop }: StoppableCall = {},
+    { signal: given, stop, isConditional = false }: StoppableCall = {},
   ): Promise<string> {
     const read = ({ body }: Response) => textOf(chunksOf(body), MAX_BYTES);
     // Node warns of more than 1,500 calls with the same signal if `fetch` gets that signal itself.
@@ -217,7 +221,7 @@ export class Transport {
     const signal = linked?.signal;
     const inTurn = <R>(exchange: () => Promise<R>) => this.#limits.run(method, path, signal, exchange);
     try {
-      const request = { method, path, json, signal, hasSignal: given !== undefined };
+      const request = { method, path, json, signal, hasSignal: given !== undefined, isConditional };
       return (await this.#attempt(request, read, inTurn)) ?? '';
     } finally {
       linked?.unlink();
@@ -229,13 +233,13 @@ export class Transport {
    * have deleted what is no longer found. `run` runs each attempt.
    */
   async #attempt<T>(
-    { method, path, json, signal, hasSignal }: Attempted,
+    { method, path, json, signal, hasSignal, isConditional = false }: Attempted,
     read: (response: Response) => Promise<T>,
     run: <R>(exchange: () => Promise<R>) => Promise<R>,
   ): Promise<T | undefined> {
     const createsSecret = method === 'POST' && CREATES_SECRET.test(path);
     const limits = { retries: this.#retries, maxWaitMs: this.#maxWaitMs };
-    const attempts = new Attempts({ ...limits, hasSignal, createsSecret });
+    const attempts = new Attempts({ ...limits, hasSignal, createsSecret, isConditional });
     let mayBeDone = false;
     for (;;) {
       let outcome: { value: T } | { response: Response; text: string };

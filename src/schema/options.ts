@@ -57,6 +57,7 @@ export const OPTIONS = {
   record: { id: recordId },
   call: { signal },
   get: { vectors: flag, signal },
+  patch: { ifChangedAt: name, signal },
   upsert: { signal, onProgress: callback },
   replace: { maxDeletes: integer(0, Number.MAX_SAFE_INTEGER), signal, onProgress: callback },
   export: { filter: partOfRequest, vectors: flag, signal },

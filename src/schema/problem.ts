@@ -1,5 +1,5 @@
 import { ERRORS, PROBLEM_CODES } from '../errors.js';
-import { list, object, oneOf, text } from './json-schema.js';
+import { instant, list, object, oneOf, text } from './json-schema.js';
 
 const codes = Object.keys(ERRORS) as (keyof typeof ERRORS)[];
 
@@ -30,6 +30,11 @@ export const facts = {
   },
 } as const;
 
+/** A fact of a problem. */
+export const changedAt = instant(
+  '`precondition_failed`: when the stored record was last changed; absent if there is none.',
+);
+
 export const PROBLEM_FACTS = Object.keys(facts) as (keyof typeof facts)[];
 
 export const problem = {
@@ -48,6 +53,7 @@ export const problem = {
         pointer: text('JSON pointer into the request body.'),
         detail: text('For people. The wording may change.'),
         code: problemCode,
+        'changed_at?': changedAt,
       }),
       'The members of the request that are not valid.',
     ),

@@ -68,6 +68,13 @@ export const newRecord = object(
         'Fingerprint of the model that made `vector` or `passages` from the text of the record; in a database with a model it must be ' +
         'the `fingerprint` of the database. An export with vectors has it.',
     },
+    'if_changed_at?': {
+      ...time,
+      type: ['string', 'null'],
+      description:
+        'Writes the record only if the stored one was last changed at this time; null: only if there is none yet. The ' +
+        'condition is not stored.',
+    },
   },
   { examples: [eiffelTower] },
 );
@@ -110,17 +117,28 @@ export const recordPatch = object(
       description: 'Columns to set. Null removes a column.',
       additionalProperties: columnValue,
     },
+    'if_changed_at?': {
+      ...time,
+      description: 'Changes the record only if it was last changed at this time.',
+    },
   },
   { examples: [{ data: { height_m: 330, architect: null } }] },
 );
 
+const conditionalId = object('A record to delete if it was last changed at a time.', {
+  id: recordId,
+  if_changed_at: { ...time, description: 'When the record was last changed.' },
+});
+
 export const deleteRequest = object(
   'Which records to delete: either `ids`, or at least one of `filter` and `time_range`.',
   {
-    'ids?': list(recordId, 'Ids of the records to delete: integers, UUIDs, or `key:` and a key.', {
-      minItems: 1,
-      maxItems: 1000,
-    }),
+    'ids?': list(
+      { anyOf: [...recordId.anyOf, conditionalId] },
+      'Ids of the records to delete: integers, UUIDs, or `key:` and a key; or objects with such an `id` and a time ' +
+        '`if_changed_at`. If one of these records was not last changed at its time, none is deleted.',
+      { minItems: 1, maxItems: 1000 },
+    ),
     'filter?': ref('FilterGroup', 'Rules that the records to delete satisfy. Default: all records.'),
     // An empty range matches every time, so as the only member it would delete all records.
     'time_range?': {

@@ -1,5 +1,5 @@
 import { count, object, ref, text } from './json-schema.js';
-import { errorCode, facts, problemCode } from './problem.js';
+import { changedAt, errorCode, facts, problemCode } from './problem.js';
 import { startedAt } from './records.js';
 import type { LineProblem, LineProgress, LineSummary } from './types/responses.js';
 
@@ -14,6 +14,7 @@ export const lineProblem = object('A problem of a line. The line is not stored; 
   code: problemCode,
   detail,
   pointer: text('JSON pointer into the line.'),
+  'changed_at?': changedAt,
 });
 
 export const lineProgress = object('The records that are durable and searchable so far.', {

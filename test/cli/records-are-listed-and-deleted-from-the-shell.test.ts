@@ -234,6 +234,15 @@ test(
       stdout: 'deleted 2 records; there is no record for the other ids\n',
     });
     expect(await count('many')).toBe(1_032);
+    const under = (time: string, ...more: string[]) =>
+      cosift('delete', 'many', '--id', '203', '--if-changed-at', time, ...more, ...target);
+    expect(await under('2001-01-01')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('--if-changed-at: record 203 was changed at 2'),
+    });
+    expect((await under('2001-01-01', '--id', '204')).stderr).toContain('--if-changed-at needs one --id');
+    const { timestamps } = JSON.parse((await cosift('get', 'many', '203', '--json', ...target)).stdout);
+    expect(await under(timestamps.changed_at)).toMatchObject({ code: 0, stdout: 'deleted 1 record\n' });
 
     const misspelt = await cosift('delete', 'facts', '--where', 'nme = 1', '--yes', '--json', ...target);
     expect(misspelt).toMatchObject({ code: 1, stdout: '' });

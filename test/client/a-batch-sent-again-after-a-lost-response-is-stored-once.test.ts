@@ -54,6 +54,24 @@ test('records without an identity, equal ones included', async () => {
   proxy.close();
 });
 
+test('a write with a condition is not sent again, because the first one may have been carried out', async () => {
+  const isWrite = (method?: string, url?: string) => /\/records(\/1)?$/.test(url ?? '') && method !== 'GET';
+  const { proxy, counts, url } = await losing(2, isWrite);
+  const client = new Client({ url, key: service.adminKey });
+  const database = await client.createDatabase('conditional', { dimensions: 2 });
+  const lost = { code: 'unreachable' };
+  const record = { id: 1, data: { n: 1 }, vector: [1, 0], if_changed_at: null };
+  await expect(database.upsert([record])).rejects.toMatchObject(lost);
+  const ifChangedAt = (await database.get(1))?.timestamps.changed_at;
+  await expect(database.patch(1, { n: 2 }, { ifChangedAt })).rejects.toMatchObject(lost);
+  expect((await database.get(1))?.data).toEqual({ n: 2 });
+  expect(counts.writes).toBe(2);
+  const { problems } = await database.patch(1, { n: 3 }, { ifChangedAt }).catch((error) => error);
+  expect(problems).toMatchObject([{ pointer: '/ifChangedAt', code: 'precondition_failed' }]);
+  expect(problems[0].changed_at > (ifChangedAt as string)).toBe(true);
+  proxy.close();
+});
+
 test.each(['database', 'key'])('a %s whose deletion got no response counts as deleted', async (what) => {
   const { proxy, counts, url } = await losing(1, (method) => method === 'DELETE');
   const client = new Client({ url, key: service.adminKey });

@@ -321,6 +321,24 @@ const CALLS: Call[] = [
   ['patch of a column that is none', (database) => database.patch(9, { '': 1 })],
   ['patch larger than a body may be', (database) => database.patch(9, { a: 'x'.repeat(1 << 21) })],
   ['patch of half of a surrogate pair', (database) => database.patch(9, { a: '\ud800' })],
+  [
+    'upsert where no record may be',
+    (database) => database.upsert([{ id: 3, data: {}, if_changed_at: null }]),
+  ],
+  ['patch under a condition', (database) => database.patch(3, { a: 1 }, { ifChangedAt: '2001-01-01' })],
+  [
+    'patch under a condition that is no time',
+    (database) => database.patch(3, { a: 1 }, { ifChangedAt: 'x' }),
+  ],
+  ['patch under no condition', (database) => database.patch(3, { a: 1 }, loose({ ifChangedAt: 5 }))],
+  [
+    'delete under a condition',
+    (database) => database.delete({ ids: [4, { id: 3, if_changed_at: '2001-01-01' }] }),
+  ],
+  [
+    'delete under a condition that is no time',
+    (database) => database.delete({ ids: [{ id: 3, if_changed_at: 'x' }] }),
+  ],
   ['get of a patched record', (database) => withoutTimes(database.get(9))],
   ['delete', (database) => database.delete({ ids: [7, uuidOf(8), 99_999] })],
   ['delete without what', (database) => database.delete({} as never)],

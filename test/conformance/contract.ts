@@ -5,6 +5,7 @@ import { describeBoosts } from './boosts.js';
 import { describeChanges } from './changes.js';
 import { describeClosing } from './closing.js';
 import { describeColumns } from './columns.js';
+import { describeConditions } from './conditions.js';
 import { describeCounts } from './counts.js';
 import { describeDatabases } from './databases.js';
 import { describeDeletes } from './deletes.js';
@@ -59,6 +60,7 @@ export function describeContract(store: string, open: OpenDatabases): void {
     describePatches(open);
     describePatchesOfTexts(open);
     describePatchesSideBySide(open);
+    describeConditions(open);
     describeLines(open);
     describeLists(open);
     describeExports(open);
@@ -83,6 +85,7 @@ export function describeContract(store: string, open: OpenDatabases): void {
 export function describeWrites(store: string, open: OpenDatabases): void {
   describe(`the writes of the contract on ${store}`, () => {
     describePatchesSideBySide(open);
+    describeConditions(open);
     describeChanges(open);
     describeReplacements(open);
     describeReembedding(open);

@@ -64,6 +64,7 @@ test('every option that a call checks is in the chapter of the call or of its op
     call: 'CallOptions',
     embed: 'Databases.embed',
     model: 'Database.reembed',
+    patch: 'Database.patch',
     replace: 'Database.replaceAll',
     changes: 'ChangesRequest',
     client: 'ClientOptions',

@@ -246,7 +246,7 @@ test.each([
     '/ids/1',
     'is "key:", must be a UUID with hyphens, or key: and a key',
   ],
-  ['DeleteRequest', { ids: [1, null] }, '/ids/1', 'is null, must be an integer or a string'],
+  ['DeleteRequest', { ids: [1, null] }, '/ids/1', 'is null, must be an integer or a string or an object'],
   [
     'WebhookRequest',
     { url: 'ftp://a' },

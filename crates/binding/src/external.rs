@@ -130,13 +130,14 @@ impl NativeRules {
         })
     }
 
-    /// How the counts of columns change when rows are deleted.
+    /// How the counts of columns change when a deletion, JSON, deletes rows; or why it may not.
     #[napi]
-    pub fn columns_of_deleted(
+    pub fn stage_deletion(
         &self,
+        deletion: String,
         deleted: Vec<NativeRow>,
     ) -> Either<Vec<NativeColumnChange>, NativeFailure> {
-        let columns = rows(deleted).map(|rows| self.rules.columns_of_deleted(&rows));
+        let columns = rows(deleted).and_then(|rows| self.rules.stage_deletion(&deletion, &rows));
         outcome(columns.map(|columns| columns.into_iter().map(Into::into).collect()))
     }
 

@@ -1,6 +1,6 @@
 //! Errors as values.
 
-use cosift_engine::{Error, ValidationError};
+use cosift_engine::{Error, ValidationError, time_text};
 use napi_derive::napi;
 
 /// One thing wrong with a request, and where.
@@ -12,6 +12,9 @@ pub struct NativeProblem {
     pub code: String,
     /// One sentence for people.
     pub detail: String,
+    /// `precondition_failed`: when the stored record was last changed; absent if there is no record.
+    #[napi(js_name = "changed_at")]
+    pub changed_at: Option<String>,
 }
 
 /// A call that failed.
@@ -44,6 +47,7 @@ impl From<ValidationError> for NativeProblem {
             pointer: problem.pointer,
             code: problem.code.as_str().to_owned(),
             detail: problem.detail,
+            changed_at: problem.changed_at.map(time_text),
         }
     }
 }

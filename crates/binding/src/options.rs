@@ -75,6 +75,7 @@ pub(crate) fn integer(name: &str, number: f64) -> Result<usize, Error> {
         pointer,
         code,
         detail,
+        changed_at: None,
     }];
     let code = "invalid_request";
     Err(Error::Invalid { code, problems })

@@ -211,8 +211,7 @@ impl Error {
     ) -> Self {
         let problem = ValidationError {
             pointer: pointer.into(),
-            code: ValidationCode::InvalidValue,
-            detail: detail.into(),
+            ..ValidationError::new(ValidationCode::InvalidValue, detail)
         };
         Self::Invalid {
             code,
@@ -226,6 +225,7 @@ impl Error {
             Some(ValidationCode::InvalidVector) => "invalid_vector",
             Some(ValidationCode::InvalidDimensions) => "invalid_dimensions",
             Some(ValidationCode::TooLarge) => "too_large",
+            Some(ValidationCode::PreconditionFailed) => "precondition_failed",
             Some(ValidationCode::InvalidTime) => "invalid_time",
             Some(
                 ValidationCode::MalformedJson
@@ -305,11 +305,9 @@ impl Error {
         match self {
             Self::Invalid { problems, .. } => problems.clone(),
             Self::IdentityConflict { pointer, detail } => {
-                let (pointer, detail) = (pointer.clone(), detail.clone());
                 vec![ValidationError {
-                    pointer,
-                    code: ValidationCode::IdentityConflict,
-                    detail,
+                    pointer: pointer.clone(),
+                    ..ValidationError::new(ValidationCode::IdentityConflict, detail)
                 }]
             }
             _ => Vec::new(),

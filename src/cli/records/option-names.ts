@@ -20,6 +20,7 @@ const OPTIONS = [
   ['/time_range/end_time', '--until'],
   ['/time_range', '--since and --until'],
   ['/sort/column', '--sort'],
+  ['/ids/0/if_changed_at', '--if-changed-at'],
   ['/name', '--name'],
   ['/actions', '--actions'],
   ['/databases', '--databases'],

@@ -369,12 +369,19 @@ export interface NewRecord<T = Data> {
    * it. At most 256 characters.
    */
   embedded_by?: string | undefined;
+  /**
+   * Writes the record only if the stored one was last changed at this time; null: only if there is
+   * none yet. The condition is not stored.
+   */
+  if_changed_at?: string | null | undefined;
 }
 
 /** Changes of a record. */
 export interface RecordPatch {
   /** Columns to set. Null removes a column. */
   data?: Record<string, unknown> | undefined;
+  /** Changes the record only if it was last changed at this time. */
+  if_changed_at?: string | undefined;
 }
 
 /**
@@ -382,8 +389,12 @@ export interface RecordPatch {
  * alternative has `ids`.
  */
 export interface DeleteByIds {
-  /** Ids of the records to delete: integers, UUIDs, or `key:` and a key. 1 to 1000 items. */
-  ids: readonly (number | string)[];
+  /**
+   * Ids of the records to delete: integers, UUIDs, or `key:` and a key; or objects with such an `id`
+   * and a time `if_changed_at`. If one of these records was not last changed at its time, none is
+   * deleted. 1 to 1000 items.
+   */
+  ids: readonly (number | string | { id: number | string; if_changed_at: string })[];
   /** Not together with `ids`. */
   filter?: undefined;
   /** Not together with `ids`. */

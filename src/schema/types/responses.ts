@@ -253,6 +253,8 @@ export interface LineProblem {
   detail: string;
   /** JSON pointer into the line. */
   pointer: string;
+  /** `precondition_failed`: when the stored record was last changed; absent if there is none. */
+  changed_at?: string;
 }
 
 /** The records that are durable and searchable so far. */

@@ -35,7 +35,7 @@ export function problemBody(error: CosiftError, requestId: string): ProblemBody 
     request_id: requestId,
     ...(exposesDetail &&
       error.problems.length > 0 && {
-        errors: error.problems.map(({ pointer, detail, code }) => ({ pointer, detail, code })),
+        errors: [...error.problems],
       }),
     ...(exposesDetail && factsOf(error)),
   };

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DatabaseService } from '../../databases/index.js';
-import { CosiftError } from '../../errors.js';
+import { CosiftError, withoutPlace } from '../../errors.js';
 import {
   checkDeleteRequest,
   isKeyReference,
@@ -13,7 +13,7 @@ import {
 import { callerOf, checkKeyAgain, databaseOf, refuseFiltered, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout, withTimeout } from '../admission/deadlines.js';
 import { bodyChunks } from '../http/body-chunks.js';
-import { flag, type Values, wholeNumber } from '../http/query-parameters.js';
+import { flag, matching, type Values, wholeNumber } from '../http/query-parameters.js';
 import { sendJson } from '../http/send-json.js';
 import { NDJSON, sendStream } from '../http/streamed-response.js';
 import type { KeyStore } from '../keys/key-store.js';
@@ -24,6 +24,14 @@ const RECORD_QUERY = {
   vectors: flag(
     'Whether the record has its stored vectors: `true` or `false`, the default.',
     'true or false',
+  ),
+};
+
+const DELETE_QUERY = {
+  if_changed_at: matching(
+    { type: 'string', pattern: '^.{1,64}$' },
+    'Deletes the record only if it was last changed at this time, which is ISO 8601 with Z or an offset.',
+    'a time',
   ),
 };
 
@@ -64,6 +72,7 @@ export const RECORDS: Resource = {
       'invalid_vector',
       'invalid_dimensions',
       'identity_conflict',
+      'precondition_failed',
       ...MODEL_ERRORS,
       ...WRITE_ERRORS,
     ],
@@ -150,7 +159,7 @@ export const RECORDS: Resource = {
     body: 'RecordPatch',
     mergePatch: true,
     success: [{ status: 200, description: 'The record after the patch', schema: 'Record' }],
-    errors: ['record_not_found', 'invalid_record', ...MODEL_ERRORS, ...WRITE_ERRORS],
+    errors: ['record_not_found', 'invalid_record', 'precondition_failed', ...MODEL_ERRORS, ...WRITE_ERRORS],
     kind: 'writes',
     handler:
       ({ databases, keys, timeouts }) =>
@@ -177,16 +186,21 @@ export const RECORDS: Resource = {
     summary: 'Delete one record',
     actions: ['records.write'],
     success: [{ status: 204, description: 'The record is deleted' }],
-    errors: ['record_not_found', ...WRITE_ERRORS],
+    query: DELETE_QUERY,
+    errors: ['record_not_found', 'invalid_time', 'precondition_failed', ...WRITE_ERRORS],
     kind: 'writes',
     handler:
       ({ databases, keys, timeouts }) =>
       async (request, reply) => {
         const rid = recordIdOf(request);
+        const { if_changed_at } = request.query as Values<typeof DELETE_QUERY>;
+        const ids = [if_changed_at === undefined ? rid : { id: rid, if_changed_at }];
         const id = databaseOf(request);
         const { deleted } = await withAbortAndTimeout(request, reply, timeouts.responseMs, ({ signal }) =>
-          databases.writer.deleteRecords(id, { ids: [rid] }, optionsOf(request, keys, signal)),
-        );
+          databases.writer.deleteRecords(id, { ids }, optionsOf(request, keys, signal)),
+        ).catch((error) => {
+          throw error instanceof CosiftError ? withoutPlace(error, '/ids/0') : error;
+        });
         if (deleted === 0) throw new CosiftError('record_not_found', `there is no record ${rid}`);
         return reply.code(204).send();
       },
@@ -200,7 +214,7 @@ export const RECORDS: Resource = {
     actions: ['records.write'],
     body: 'DeleteRequest',
     success: [{ status: 200, description: 'The number of deleted records', schema: 'DeleteResult' }],
-    errors: ['invalid_filter', 'invalid_time', ...WRITE_ERRORS],
+    errors: ['invalid_filter', 'invalid_time', 'precondition_failed', ...WRITE_ERRORS],
     kind: 'writes',
     handler:
       ({ databases, keys, limits, timeouts }) =>

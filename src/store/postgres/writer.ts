@@ -110,15 +110,13 @@ export class Writer {
   }
 
   async delete(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number> {
+    const deletion = JSON.stringify(request);
     return await this.#servers.of(id).write(async (sql) => {
       const entry = await this.#catalog.lock(sql, id);
       if ('unwritten' in request) await checkUnwritten(sql, entry, request.unwritten);
       const rules = this.#catalog.rulesOf(entry);
-      const {
-        ids: references,
-        start,
-        end,
-      } = JSON.parse(unwrap(rules.deletion(JSON.stringify(request)))) as DeletionPlan;
+      const plan: DeletionPlan = JSON.parse(unwrap(rules.deletion(deletion)));
+      const { ids: references, start, end } = plan;
       const listColumns = listColumnsOf(entry);
       let { position } = entry;
       let deleted = 0;
@@ -139,7 +137,8 @@ export class Writer {
           const ids = arrayOf(part.map(({ id }) => id));
           await sql.run(`DELETE FROM ${recordsOf(entry)} WHERE id = ANY($1::bigint[])`, [ids]);
           if (entry.has_passages) await deletePassages(sql, tablesOf(entry).passages, ids);
-          await this.#catalog.countColumns(sql, entry, unwrap(rules.columnsOfDeleted(part.map(nativeRow))));
+          const columns = unwrap(rules.stageDeletion(deletion, part.map(nativeRow)));
+          await this.#catalog.countColumns(sql, entry, columns);
           await insertChanges(sql, entry, deletions(part, ids, now), position, now);
           position += part.length;
         }

@@ -11,10 +11,11 @@ use crate::external::row::{ExternalRow, published_of};
 use crate::external::rules::ExternalRules;
 use crate::external::vectors::ExternalVectors;
 use crate::record::{Data, OwnedValue, Passages, RecordId, RecordUuid, Vectors};
-use crate::store::{PutKind, Write};
+use crate::store::{Header, PutKind, Write};
 use crate::write::{
-    Committed, Context, Embedded, Format, Patch, Prepared, RecordRef, Stage, VectorReader,
-    add_patched_text, add_texts, find_known, parse, parse_data, stage_commit, unapplied_patch,
+    Committed, Context, Deletion, Embedded, Format, Patch, Prepared, RecordRef, Stage,
+    VectorReader, add_patched_text, add_texts, find_known, parse, parse_data, stage_commit,
+    unapplied_patch,
 };
 
 /// A write of a commit. The writes of a commit are in order, and a record may have several.
@@ -90,18 +91,7 @@ impl ExternalRules {
     /// `{"uuid"}`; `stage` needs the vectors of `all` records, of those without a key (`keyless`), or of none (`null`).
     pub fn needs(&self, prepared: &Prepared) -> String {
         let prepared = prepared.lock();
-        let mut identities = Vec::new();
-        if let Some(patch) = &prepared.patch {
-            identities.push(reference(patch.record()));
-        }
-        for record in &prepared.records {
-            let id = record.new.id.map(|id| RecordRef::Id(RecordId(id)));
-            let uuid = record
-                .new
-                .uuid
-                .map(|uuid| RecordRef::Uuid(RecordUuid(uuid)));
-            identities.extend([id, uuid].into_iter().flatten().map(reference));
-        }
+        let identities: Vec<_> = prepared.references().map(reference).collect();
         let vectors = match &prepared.patch {
             Some(_) => Some("all"),
             // A record that gets its key is stored again.
@@ -203,13 +193,28 @@ impl ExternalRules {
         })
     }
 
-    /// How the counts of columns change when rows are deleted.
-    pub fn columns_of_deleted(&self, rows: &[ExternalRow]) -> Vec<ColumnChange> {
+    /// How the counts of columns change when a deletion, given as JSON, deletes rows.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when a row is not as the deletion requires.
+    pub fn stage_deletion(
+        &self,
+        deletion: &str,
+        rows: &[ExternalRow],
+    ) -> Result<Vec<ColumnChange>, Error> {
+        let is = |row: &ExternalRow, record| match record {
+            RecordRef::Id(RecordId(id)) => row.header.id == id,
+            RecordRef::Uuid(RecordUuid(uuid)) => row.header.uuid == uuid,
+        };
+        Deletion::parse(deletion, &self.limits)?.check(|record| {
+            let Header { id, changed, .. } = rows.iter().find(|row| is(row, record))?.header;
+            Some((RecordId(id), changed))
+        })?;
         let mut columns = Columns::default();
         for row in rows {
             columns.count(Some(&row.data), -1);
         }
-        columns.finish()
+        Ok(columns.finish())
     }
 }
 

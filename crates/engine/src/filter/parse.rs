@@ -114,8 +114,7 @@ impl Parser<'_> {
     ) {
         self.problems.push(ValidationError {
             pointer: format!("{place}{member}"),
-            code,
-            detail: detail.into(),
+            ..ValidationError::new(code, detail)
         });
     }
 

@@ -12,6 +12,9 @@ pub struct ValidationError {
     pub code: ValidationCode,
     /// One sentence for people.
     pub detail: String,
+    /// [`ValidationCode::PreconditionFailed`]: when the content of the stored record last changed, milliseconds since
+    /// 1970; `None` if there is no record.
+    pub changed_at: Option<i64>,
 }
 
 impl ValidationError {
@@ -21,6 +24,7 @@ impl ValidationError {
             pointer: String::new(),
             code,
             detail: detail.into(),
+            changed_at: None,
         }
     }
 
@@ -170,4 +174,6 @@ codes! {
     IdentityConflict = "identity_conflict",
     /// A record larger than allowed.
     TooLarge = "too_large",
+    /// The stored record is not as the write requires.
+    PreconditionFailed = "precondition_failed",
 }

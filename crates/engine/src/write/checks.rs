@@ -8,11 +8,7 @@ use crate::settings::Settings;
 use crate::write::parsing::{GivenPassage, NewRecord};
 
 pub(super) fn invalid_vector(detail: impl Into<String>) -> ValidationError {
-    ValidationError {
-        pointer: "/vector".into(),
-        code: ValidationCode::InvalidVector,
-        detail: detail.into(),
-    }
+    ValidationError::new(ValidationCode::InvalidVector, detail).within("vector")
 }
 
 /// Checks that a record comes with a vector if the database has no model, and with a vector of the model or none if it

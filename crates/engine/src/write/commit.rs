@@ -126,14 +126,16 @@ pub(crate) fn stage_commit(
         let compared = match (stage.compare(context, record), record.line) {
             (Err(Error::IdentityConflict { detail, pointer }), Some(_)) => Err(ValidationError {
                 pointer,
-                code: ValidationCode::IdentityConflict,
-                detail,
+                ..ValidationError::new(ValidationCode::IdentityConflict, detail)
             }),
             (Err(Error::IdentityConflict { detail, pointer }), None) => {
                 let pointer = format!("/records/{at}{pointer}");
                 return Err(Error::IdentityConflict { detail, pointer });
             }
-            (compared, _) => Ok(compared?),
+            (compared, _) => {
+                let compared = compared?;
+                check_condition(stage, record, &compared).map(|()| compared)
+            }
         };
         let staged = match compared {
             Ok(Comparison::Same(id)) => {
@@ -164,6 +166,19 @@ pub(crate) fn stage_commit(
         return Err(Error::Stale);
     }
     Ok(committed)
+}
+
+/// Checks the condition of a record on the record of the same identity.
+fn check_condition(
+    stage: &Stage,
+    record: &PreparedRecord,
+    compared: &Comparison,
+) -> Result<(), ValidationError> {
+    let Some(condition) = record.new.condition else {
+        return Ok(());
+    };
+    let stored = compared.record();
+    condition.check(stored.map(|id| (id, stage.times_of(id).changed)))
 }
 
 /// The vectors of a record that is new or has other content, after the checks of the record. `None` when its text must be

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use crate::error::Error;
-use crate::record::{RecordId, RecordRow, RecordUuid, UuidMaker};
+use crate::record::{RecordId, RecordRow, UuidMaker};
 use crate::runtime::EventCode;
 use crate::settings::Settings;
 use crate::snapshot::{Coding, Published, Snapshot};
@@ -76,6 +76,7 @@ impl Committer {
         if matches.is_stopped() {
             return Err(Error::Stopped);
         }
+        matches.check_conditions(&self.shared.published.read())?;
         let mut stage = self.new_stage();
         let now = self.store.now();
         // Rows are in the order of writing, but the changes of a deletion are in the order of the ids.
@@ -166,7 +167,7 @@ impl Committer {
         let mut stage = self.new_stage();
         let now = self.store.now();
         let published = self.shared.published.read();
-        let context = Context {
+        let mut context = Context {
             settings: &self.settings,
             published: &published,
             stored: &stored,
@@ -180,6 +181,10 @@ impl Committer {
         } in group
         {
             let prepared = &mut prepared.lock();
+            if stage.has_put(prepared) {
+                // A condition tells the contents of a record apart by the times of their commits.
+                context.now = self.store.now();
+            }
             outcomes.push(stage_commit(&mut stage, &context, prepared, embedded)?);
         }
         Ok((stage, outcomes))
@@ -191,29 +196,11 @@ impl Committer {
         let mut ids = Vec::new();
         for Commit { prepared, .. } in group {
             let prepared = prepared.lock();
-            if let Some(row) = prepared
-                .patch
-                .as_ref()
-                .and_then(|patch| patch.find(&published))
-            {
-                ids.push(published.snapshot.id_of(row).0);
-            }
-            for record in &prepared.records {
-                ids.extend(record.new.id);
-                let uuid = record.new.uuid.map(RecordUuid);
-                if let Some(row) =
-                    uuid.and_then(|uuid| published.index.find_uuid(&published.snapshot, uuid))
-                {
-                    ids.push(published.snapshot.id_of(row).0);
-                }
-            }
+            let rows = prepared
+                .references()
+                .filter_map(|record| record.find(&published));
+            ids.extend(rows.map(|row| published.snapshot.id_of(row).0));
         }
-        ids.retain(|&id| {
-            published
-                .index
-                .find_id(&published.snapshot, RecordId(id))
-                .is_some()
-        });
         let found = self.store.reader().identities(&ids)?;
         Ok(found
             .into_iter()

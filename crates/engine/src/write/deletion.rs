@@ -4,18 +4,22 @@ use serde_json::Value;
 
 use crate::columns::Mask;
 use crate::error::Error;
-use crate::filter::{BoundFilter, Filter, RequestReader};
+use crate::filter::{BoundFilter, Filter, RequestReader, TIME_FORM};
+use crate::json::parse_time;
 use crate::limits::Limits;
 use crate::record::{
     RecordId, RecordRow, RecordUuid, TimeRange, Variant, parse_integer_id, parse_key_reference,
 };
 use crate::snapshot::{Published, Snapshot};
+use crate::write::condition::{Condition, IF_CHANGED_AT};
 
 /// The records to delete: by identity, by filter and time range, or by their last write. A forced filter restricts the
 /// first two.
 #[derive(Clone, Debug)]
 pub(crate) struct Deletion {
     ids: Option<Vec<RecordRef>>,
+    /// What records must be like, each with its place in `ids`.
+    conditions: Vec<(usize, Condition)>,
     unwritten: Option<Unwritten>,
     filter: Option<Filter>,
     time_range: TimeRange,
@@ -84,14 +88,23 @@ impl Deletion {
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
     pub(crate) fn parse(json: &str, limits: &Limits) -> Result<Self, Error> {
         let request = RequestReader::new(json, limits)?;
+        let mut conditions = Vec::new();
+        let mut read = |(at, given): (usize, &Value)| {
+            let id = match given.get("id") {
+                Some(id) => {
+                    conditions.push((at, read_condition(at, given)?));
+                    id
+                }
+                None => given,
+            };
+            read_id(at, id)
+        };
         let ids = match request.get("ids") {
             None => None,
-            Some(Value::Array(ids)) => Some(
-                ids.iter()
-                    .enumerate()
-                    .map(read_id)
-                    .collect::<Result<Vec<_>, _>>()?,
-            ),
+            Some(Value::Array(ids)) => {
+                let ids = ids.iter().enumerate().map(&mut read);
+                Some(ids.collect::<Result<Vec<_>, _>>()?)
+            }
             Some(_) => {
                 return Err(Error::request("/ids", "must be an array"));
             }
@@ -106,6 +119,7 @@ impl Deletion {
         }
         Ok(Self {
             ids,
+            conditions,
             unwritten,
             filter: request.filter(Variant::B)?,
             time_range: request.time_range()?,
@@ -114,6 +128,26 @@ impl Deletion {
 
     pub(super) fn has_filter(&self) -> bool {
         self.filter.is_some()
+    }
+
+    /// Checks the conditions on ids. `find` returns the id of a record that is deleted, and when its content last changed.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`], with pointers such as `/ids/3/if_changed_at`.
+    pub(crate) fn check(
+        &self,
+        find: impl Fn(RecordRef) -> Option<(RecordId, i64)>,
+    ) -> Result<(), Error> {
+        let Some(ids) = &self.ids else { return Ok(()) };
+        let check = |&(at, condition): &(usize, Condition)| {
+            let problem = condition.check(Some(find(ids[at])?)).err()?;
+            Some(problem.within(at).within("ids"))
+        };
+        let problems: Vec<_> = self.conditions.iter().filter_map(check).collect();
+        if problems.is_empty() {
+            return Ok(());
+        }
+        Err(Error::invalid_records(problems))
     }
 
     /// The records that the deletion names; `None` when a filter or a time range selects them.
@@ -168,7 +202,18 @@ impl Deletion {
     }
 }
 
-fn read_id((at, id): (usize, &Value)) -> Result<RecordRef, Error> {
+fn read_condition(at: usize, given: &Value) -> Result<Condition, Error> {
+    let time = given.get(IF_CHANGED_AT).and_then(Value::as_str);
+    let time = time.and_then(|text| parse_time(text).ok());
+    let refused = || {
+        let pointer = format!("/ids/{at}/{IF_CHANGED_AT}");
+        Error::invalid("invalid_time", pointer, TIME_FORM)
+    };
+    time.map(|time| Condition::ChangedAt(time.milliseconds))
+        .ok_or_else(refused)
+}
+
+fn read_id(at: usize, id: &Value) -> Result<RecordRef, Error> {
     RecordRef::of(id).ok_or_else(|| {
         Error::request(
             format!("/ids/{at}"),

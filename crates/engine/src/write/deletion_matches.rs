@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::columns::Mask;
+use crate::error::Error;
 use crate::filter::BoundFilter;
 use crate::record::{RecordId, RecordRow, TimeRange};
 use crate::runtime::{StopCheck, StopFlag, Stopped};
@@ -60,6 +61,19 @@ impl DeletionMatches {
 
     pub(crate) fn unwritten(&self) -> Option<&Unwritten> {
         self.deletion.unwritten()
+    }
+
+    /// Checks the conditions of the deletion on the records of the last snapshot that was tested.
+    ///
+    /// # Errors
+    /// As [`Deletion::check`].
+    pub(crate) fn check_conditions(&self, published: &Published) -> Result<(), Error> {
+        self.deletion.check(|record| {
+            let row = record.find(published)?;
+            self.rows.binary_search(&row).ok()?;
+            let (block, slot) = self.snapshot.at(row);
+            Some((self.snapshot.id_of(row), block.times(slot).changed))
+        })
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

@@ -11,6 +11,7 @@ mod block_maintenance;
 mod checks;
 mod commit;
 mod committer;
+mod condition;
 mod deletion;
 mod deletion_matches;
 mod embedded;

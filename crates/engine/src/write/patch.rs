@@ -7,8 +7,9 @@ use crate::json::write_cells;
 use crate::limits::Limits;
 use crate::record::{Data, OwnedValue, ValidationCode, ValidationError, Variant, record_hash};
 use crate::settings::{RecordText, Settings};
+use crate::write::condition::Condition;
 use crate::write::deletion::RecordRef;
-use crate::write::parsing::parse_patch;
+use crate::write::parsing::{NewPatch, parse_patch};
 
 /// The columns of one record to set and to remove.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct Patch {
     pub(super) record: RecordRef,
     /// A column with null is removed.
     changes: Data,
+    /// What the stored record must be like.
+    pub(super) condition: Option<Condition>,
     /// Maximal bytes of the data of the record as JSON.
     max_bytes: usize,
     /// The error for a record that does not exist, or no longer exists.
@@ -48,7 +51,7 @@ pub(crate) enum PatchedVector {
 }
 
 impl Patch {
-    /// Parses `{"data": {…}}`. `record` is an integer, a UUID, or `key:` and a key. `form` is how the response shows it.
+    /// Parses `{"data": {…}, "if_changed_at": …}`. `record` is an integer, a UUID, or `key:` and a key. `form` is how the response shows it.
     ///
     /// # Errors
     /// The validation errors of `body`; [`Error::RecordNotFound`] for a `record` that is neither.
@@ -65,9 +68,11 @@ impl Patch {
             let problem = ValidationError::new(ValidationCode::TooLarge, detail);
             return Err(Error::invalid_records(vec![problem]));
         }
+        let NewPatch { data, condition } = parse_patch(body).map_err(Error::invalid_records)?;
         Ok(Self {
             record: RecordRef::parse(record).ok_or_else(|| not_found(database, record))?,
-            changes: parse_patch(body).map_err(Error::invalid_records)?,
+            changes: data,
+            condition,
             max_bytes,
             database: database.to_owned(),
             record_text: record.to_owned(),

@@ -5,7 +5,7 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::record::{
-    Data, RecordId, RecordRow, ValidationError, Vectors, hexadecimal, record_hash,
+    Data, RecordId, RecordRow, RecordUuid, ValidationError, Vectors, hexadecimal, record_hash,
 };
 use crate::settings::{RecordText, Settings, TextLine};
 use crate::snapshot::Published;
@@ -258,6 +258,17 @@ impl PreparedRecords {
     pub(crate) fn mark_outdated(&mut self, settings: &Settings) {
         self.settings.clone_from(settings);
         self.outdated = true;
+    }
+
+    /// The identities of the records: a record may have two.
+    pub(crate) fn references(&self) -> impl Iterator<Item = RecordRef> {
+        let patch = self.patch.as_ref().map(PreparedPatch::record);
+        let records = self.records.iter().flat_map(|PreparedRecord { new, .. }| {
+            let id = new.id.map(|id| RecordRef::Id(RecordId(id)));
+            let uuid = new.uuid.map(|uuid| RecordRef::Uuid(RecordUuid(uuid)));
+            [id, uuid].into_iter().flatten()
+        });
+        patch.into_iter().chain(records)
     }
 
     pub(crate) fn is_outdated(&self) -> bool {

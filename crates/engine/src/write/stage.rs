@@ -10,7 +10,7 @@ use crate::record::{
 use crate::snapshot::{NewRow, Published, Times};
 use crate::store::{PutKind, Write};
 use crate::write::deletion::RecordRef;
-use crate::write::prepared::PreparedRecord;
+use crate::write::prepared::{PreparedRecord, PreparedRecords};
 use crate::write::staged::{
     Comparison, Context, StagedRecord, StagedRow, StagedWrite, Status, Upserted,
 };
@@ -111,6 +111,19 @@ impl Stage {
         } else {
             Comparison::Same(found)
         })
+    }
+
+    /// Whether a record of a commit is one that the stage stores.
+    pub(super) fn has_put(&self, prepared: &PreparedRecords) -> bool {
+        let is_put = |id| {
+            let staged = self.records.get(&id);
+            staged.is_some_and(|staged| matches!(staged.row, StagedRow::New(_)))
+        };
+        let has_put = |record| match record {
+            RecordRef::Id(id) => is_put(id),
+            RecordRef::Uuid(uuid) => self.uuids.get(&uuid).is_some_and(|&id| is_put(id)),
+        };
+        !self.rows.is_empty() && prepared.references().any(has_put)
     }
 
     /// Finds the record of an identity, which an earlier write of the stage may have made.

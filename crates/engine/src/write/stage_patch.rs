@@ -32,6 +32,10 @@ pub(super) fn stage_patch(
     let patch = &prepared.patch;
     let id = stage.find(context, patch.record);
     let id = id.ok_or_else(|| patch.not_found())?;
+    if let Some(condition) = patch.condition {
+        let checked = condition.check(Some((id, stage.times_of(id).changed)));
+        checked.map_err(|problem| Error::invalid_records(vec![problem]))?;
+    }
     let stored = stage.data_of(context, id);
     let Patched {
         data,

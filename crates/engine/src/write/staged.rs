@@ -149,3 +149,13 @@ pub(crate) enum Comparison {
     /// The record has other content.
     Different(RecordId),
 }
+
+impl Comparison {
+    /// The record of the same identity.
+    pub(super) fn record(&self) -> Option<RecordId> {
+        match *self {
+            Self::New => None,
+            Self::Same(id) | Self::Keyed(id) | Self::Different(id) => Some(id),
+        }
+    }
+}

@@ -8,6 +8,7 @@ use crate::record::{
     Data, MAX_KEY_BYTES, MAX_LIST_ELEMENTS, MAX_RECORD_ID, OwnedValue, RecordKey, RecordUuid,
     ValidationCode, ValidationError,
 };
+use crate::write::condition::Condition;
 
 pub(super) fn id(reader: &mut Reader<'_>) -> Read<Option<u64>> {
     let refused = "an id is an integer from 1 to 2^53 - 1";
@@ -146,15 +147,28 @@ pub(super) fn times(reader: &mut Reader<'_>) -> Read<[Option<i64>; 3]> {
             note(reader, ValidationCode::MixedTimeNames, detail);
             return reader.skip();
         }
-        let time = value(reader, Shape::Text, |reader| {
-            let refused = |error| ValidationError::new(ValidationCode::InvalidTime, error);
-            let time = parse_time(&reader.string()?);
-            Ok(time.map_err(|error| refused(error.to_string())))
-        })?;
-        times[at] = time.map(|time| time.milliseconds);
+        times[at] = time(reader)?;
         Ok(())
     })?;
     Ok(times)
+}
+
+/// A time in milliseconds since 1970.
+pub(super) fn time(reader: &mut Reader<'_>) -> Read<Option<i64>> {
+    value(reader, Shape::Text, |reader| {
+        let refused = |error| ValidationError::new(ValidationCode::InvalidTime, error);
+        let time = parse_time(&reader.string()?).map(|time| time.milliseconds);
+        Ok(time.map_err(|error| refused(error.to_string())))
+    })
+}
+
+/// When the content of the stored record must have changed last; null: no record must be stored.
+pub(super) fn condition(reader: &mut Reader<'_>) -> Read<Option<Condition>> {
+    if reader.shape()? == Shape::Null {
+        reader.null()?;
+        return Ok(Some(Condition::Absent));
+    }
+    Ok(time(reader)?.map(Condition::ChangedAt))
 }
 
 pub(super) fn vector(reader: &mut Reader<'_>) -> Read<Option<Vec<f64>>> {

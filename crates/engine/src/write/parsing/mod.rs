@@ -6,4 +6,4 @@ mod golden;
 mod record;
 
 pub(crate) use record::parse_data;
-pub(super) use record::{GivenPassage, NewRecord, parse_batch, parse_line, parse_patch};
+pub(super) use record::{GivenPassage, NewPatch, NewRecord, parse_batch, parse_line, parse_patch};

@@ -3,6 +3,7 @@
 use crate::json::{Reader, Shape};
 use crate::limits::Limits;
 use crate::record::{Data, Passage, RecordKey, RecordUuid, ValidationCode, ValidationError};
+use crate::write::condition::{Condition, IF_CHANGED_AT};
 use crate::write::parsing::fields;
 use crate::write::parsing::fields::{Read, array, members, note, note_missing, unknown};
 
@@ -29,6 +30,8 @@ pub(crate) struct NewRecord {
     pub(crate) passages: Option<Vec<GivenPassage>>,
     /// The fingerprint of the model that made `vector` or `passages` from the text of the record.
     pub(crate) embedded_by: Option<String>,
+    /// What the stored record must be like.
+    pub(crate) condition: Option<Condition>,
 }
 
 /// A passage as the caller sent it.
@@ -110,21 +113,31 @@ pub(crate) fn parse_data(bytes: &[u8]) -> Result<Data, Vec<ValidationError>> {
     whole(bytes, fields::data)
 }
 
-/// Parses a patch: `{"data": {…}}`. The data is empty where the member is absent.
+/// A patch as the caller sent it.
+#[derive(Debug, Default)]
+pub(crate) struct NewPatch {
+    /// Columns to set; empty where the member is absent.
+    pub(crate) data: Data,
+    /// What the stored record must be like; never [`Condition::Absent`].
+    pub(crate) condition: Option<Condition>,
+}
+
+/// Parses a patch: `{"data": {…}, "if_changed_at": …}`.
 ///
 /// # Errors
 /// As [`parse_batch`], with pointers such as `/data/name`.
-pub(crate) fn parse_patch(bytes: &[u8]) -> Result<Data, Vec<ValidationError>> {
+pub(crate) fn parse_patch(bytes: &[u8]) -> Result<NewPatch, Vec<ValidationError>> {
     whole(bytes, |reader| {
-        let mut data = Data::default();
-        members(reader, |reader, name| match name {
-            "data" => {
-                data = fields::data(reader)?;
-                Ok(())
+        let mut patch = NewPatch::default();
+        members(reader, |reader, name| {
+            match name {
+                "data" => patch.data = fields::data(reader)?,
+                IF_CHANGED_AT => patch.condition = fields::time(reader)?.map(Condition::ChangedAt),
+                _ => return unknown(reader, name, &["data", IF_CHANGED_AT]),
             }
-            _ => unknown(reader, name, &["data"]),
+            Ok(())
         })?;
-        Ok(data)
+        Ok(patch)
     })
 }
 
@@ -140,7 +153,7 @@ fn whole<T>(
 }
 
 fn record(reader: &mut Reader<'_>, needs_identity: bool) -> Read<NewRecord> {
-    const MEMBERS: [&str; 8] = [
+    const MEMBERS: [&str; 9] = [
         "id",
         "uuid",
         "key",
@@ -149,6 +162,7 @@ fn record(reader: &mut Reader<'_>, needs_identity: bool) -> Read<NewRecord> {
         "vector",
         "passages",
         "embedded_by",
+        IF_CHANGED_AT,
     ];
     let mut record = NewRecord::default();
     let mut has_data = false;
@@ -170,6 +184,7 @@ fn record(reader: &mut Reader<'_>, needs_identity: bool) -> Read<NewRecord> {
             "vector" => record.vector = fields::vector(reader)?,
             "passages" => record.passages = passages(reader)?,
             "embedded_by" => record.embedded_by = fields::text(reader)?,
+            IF_CHANGED_AT => record.condition = fields::condition(reader)?,
             _ => return unknown(reader, name, &MEMBERS),
         }
         Ok(())
