@@ -7,6 +7,10 @@ import type { Target } from './target.js';
 const CUT =
   'Some values are cut, and `cut` says how much of each is shown: `get` shows more, and so do fewer `columns` or a lower `limit`.';
 
+/** Maximum number of warnings, and of the characters of each. */
+const MAX_WARNINGS = 5;
+const MAX_WARNING = 300;
+
 /** What a tool says about a page. `named` are the columns that its arguments name. */
 export async function pageOutcome(
   { results, total, pagination }: Page<StoredRecord>,
@@ -16,20 +20,22 @@ export async function pageOutcome(
 ): Promise<Outcome> {
   const shown = shownRecords(results);
   const unknown = await unknownColumns(databases, database, [...columnsOf(filter), ...named]);
+  // They contain names of columns, which others have stored.
+  const warnings = unknown.slice(0, MAX_WARNINGS).map((text) => text.slice(0, MAX_WARNING).toWellFormed());
   const matches = total?.value ?? 0;
   const { next_cursor: cursor } = pagination;
   return {
     notes: [
       matches === 1 ? '1 match.' : `${matches} matches, ${shown.length} of them here.`,
       ...(cursor === undefined ? [] : [`The next ones: the same arguments and cursor ${cursor}`]),
-      ...unknown.map((problem) => `Warning: ${problem}.`),
       ...(areCut(shown) ? [CUT] : []),
     ],
     members: {
+      ...(warnings.length > 0 && { warnings }),
       results: shown,
       total: matches,
       ...(cursor !== undefined && { next_cursor: cursor }),
     },
-    data: shown,
+    data: [...warnings.map((warning) => ({ warning })), ...shown],
   };
 }

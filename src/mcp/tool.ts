@@ -70,6 +70,7 @@ export const notes = list({ type: 'string' }, 'What is to be known about this re
 /** The results of a page. */
 export const pageMembers = {
   notes,
+  'warnings?': list({ type: 'string' }, 'Columns of the arguments that no record has.'),
   results: list({ type: 'object' }, 'The records, in their order.'),
   total: count('The exact number of matches on all pages.'),
   'next_cursor?': text('`cursor` for the next records; absent if these are the last.'),

@@ -170,5 +170,5 @@ test('a misspelt column is pointed out', async () => {
   const agent = await Agent.overHttp(service, service.adminKey);
   const { structured } = await agent.call('query', { database: 'facts', where: "contry = 'France'" });
   expect(structured.total).toBe(0);
-  expect(structured.notes.join()).toContain('no record has a column "contry"; did you mean "country"?');
+  expect(structured.warnings).toEqual(['no record has a column "contry"; did you mean "country"?']);
 });

@@ -89,6 +89,18 @@ test('a session of 50 calls on long records stays below 25,000 tokens a result',
   }
 });
 
+test('many databases are listed by their ids, and one of them with more', async () => {
+  for (let at = 0; at < 90; at++) await service.call('PUT', `/v1/databases/many-${at}`, { dimensions: 2 });
+  const agent = await Agent.overHttp(service, service.adminKey);
+  const { text, structured } = await agent.call('list_databases', {});
+  expect(text.length).toBeLessThan(BUDGET + 500);
+  expect(structured.databases.length + structured.left_out).toBeGreaterThanOrEqual(91);
+  const long = { columns: [], id: 'long', left_out: 62, records: 300 };
+  expect(structured.databases[0]).toEqual(long);
+  const { structured: one } = await agent.call('list_databases', { database: 'long' });
+  expect(one.databases[0].columns).toHaveLength(62);
+});
+
 test('of a long text, the passage that matches best is shown', async () => {
   await service.call('PUT', '/v1/databases/books');
   const filler = 'The committee approved the minutes of the last meeting without any change. ';
