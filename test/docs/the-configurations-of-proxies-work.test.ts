@@ -136,13 +136,10 @@ test.for(Object.keys(PROXIES) as (keyof typeof PROXIES)[])(
     });
     for (let id = 1; id <= 3; id += 1) {
       stream.write(`${JSON.stringify({ id, data: { n: id }, vector: [1, id] })}\n`);
-      await vi.waitFor(() => expect(received).toContain(`"committed":${id}`), {
-        timeout: 30_000,
-        interval: 10,
-      });
+      await expect.poll(() => received).toContain(`"committed":${id}`);
     }
     stream.end();
-    await vi.waitFor(() => expect(received).toContain('"type":"summary"'), { timeout: 30_000, interval: 10 });
+    await expect.poll(() => received).toContain('"type":"summary"');
 
     // A request that waits for changes gets them when they happen.
     const feed = JSON.parse((await call('GET', `${database}/changes?after=0`)).bytes.toString());

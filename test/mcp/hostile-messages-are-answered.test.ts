@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { HeldModel } from '../helpers/held-model.js';
 import { Raw } from '../server/raw.js';
 import { Service } from '../server/service.js';
@@ -194,7 +194,7 @@ test('a stop answers the calls in flight, with all that they ask for', async () 
     params: { name: 'search', arguments: { database: 'notes', query: 'x', where: 'missing = 1' } },
   };
   const answered = held.call('POST', '/mcp', message, ACCEPT);
-  await vi.waitFor(() => expect(model.isWaiting).toBe(true), { timeout: 30_000 });
+  await expect.poll(() => model.isWaiting).toBe(true);
   const closing = held.running.close();
   model.allow(1);
   const { status, text } = await answered;

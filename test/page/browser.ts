@@ -88,6 +88,7 @@ export class Tab {
     { key = service.adminKey, ...options }: TabOptions = {},
   ): Promise<Tab> {
     const context = await browser.newContext(options);
+    context.setDefaultTimeout(60_000);
     const tab = new Tab(await context.newPage(), service);
     const parameters = new URLSearchParams({ ...fragment, ...(key !== null && { key }) });
     await tab.page.goto(`${service.url}/#${parameters}`);

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { appendFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
 import path from 'node:path';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { Client } from '../../src/client/index.js';
 import { open } from '../../src/index.js';
 import { bytesOf, entriesOf, manifestOf } from '../helpers/archives.js';
@@ -103,7 +103,7 @@ test('a key that is revoked during a backup gets no more of it', async () => {
     ({ code }) => code,
   );
   expect(failure).toBe('ECONNRESET');
-  await vi.waitUntil(() => !existsSync(spool(service)), 30_000);
+  await expect.poll(() => existsSync(spool(service))).toBe(false);
 });
 
 test('a reader that does not read holds neither writes nor the log, and frees all when it goes away', async () => {
@@ -115,7 +115,7 @@ test('a reader that does not read holds neither writes nor the log, and frees al
   await service.call('POST', '/v1/databases/fan/records', { records: fan(1000) });
   await service.call('DELETE', '/v1/databases/fan');
   response.destroy();
-  await vi.waitUntil(() => !existsSync(spool(service)), 30_000);
+  await expect.poll(() => existsSync(spool(service))).toBe(false);
   const client = new Client({ url: service.url, key: service.adminKey });
   expect(manifestOf(await entriesOf(await bytesOf(client.backup()))).databases).toHaveLength(7);
 });

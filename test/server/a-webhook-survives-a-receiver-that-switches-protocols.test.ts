@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { AddressPolicy } from '../../src/config/index.js';
 import { post } from '../../src/server/webhooks/post.js';
 import { fan, Service } from './service.js';
@@ -49,6 +49,6 @@ test('it is repeated, and the webhook and the service can be ended', async () =>
   for (let i = 0; i < 2; i++) {
     made.push((await service.call('POST', '/v1/databases/fan/webhooks', { url, after: 0 })).body.webhook_id);
   }
-  await vi.waitFor(() => expect(answers()).toBeGreaterThan(4), { timeout: 20_000 });
+  await expect.poll(answers).toBeGreaterThan(4);
   expect((await service.call('DELETE', `/v1/databases/fan/webhooks/${made[0]}`)).status).toBe(204);
 });

@@ -48,7 +48,7 @@ test('one that is held is waited for', async () => {
   const held = DataLock.take(lock);
   const take = vi.spyOn(DataLock, 'take');
   const issued = issue(directory);
-  await vi.waitFor(() => expect(take.mock.calls.length).toBeGreaterThan(1));
+  await expect.poll(() => take.mock.calls.length).toBeGreaterThan(1);
   held.release();
   await issued;
   take.mockRestore();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Client } from '../../src/client/index.js';
 import type { DoctorCheck } from '../../src/schema/index.js';
 import { Raw, request, untilGauges } from './raw.js';
@@ -60,15 +60,10 @@ test('a connection that is reset before the turn of its report keeps the doctor 
     );
     await untilGauges(service, { 'in_flight waits': 1 });
     // The doctor runs when another one is refused.
-    await vi.waitFor(async () => expect((await service.call('POST', '/v1/doctor')).status).toBe(503), {
-      timeout: 20_000,
-      interval: 1,
-    });
+    const status = async () => (await service.call('POST', '/v1/doctor')).status;
+    await expect.poll(status, { interval: 1 }).toBe(503);
     raw.reset();
-    await vi.waitFor(async () => expect((await service.call('POST', '/v1/doctor')).status).toBe(200), {
-      timeout: 20_000,
-      interval: 20,
-    });
+    await expect.poll(status).toBe(200);
   } finally {
     await service.stop();
   }

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { JSON_TYPE, type Service, type ServiceResponse } from './service.js';
 
 /** A TCP connection whose caller writes HTTP by hand. */
@@ -30,14 +30,7 @@ export class Raw {
 
   /** Waits until something that matches has arrived. */
   async until(expected: string | RegExp): Promise<void> {
-    await vi.waitFor(
-      () => {
-        const found =
-          typeof expected === 'string' ? this.received.includes(expected) : expected.test(this.received);
-        if (!found) throw new Error(`received: ${this.received.slice(0, 2_000)}`);
-      },
-      { timeout: 30_000, interval: 5 },
-    );
+    await expect.poll(() => this.received, { interval: 5 }).toMatch(expected);
   }
 
   /** Resets the connection. One that is being ended already cannot be reset: Node would never say that it is closed. */
@@ -105,10 +98,7 @@ export const ALL_ZERO = {
 
 /** Waits until the gauges are as `expected`. */
 export async function untilGauges(service: Service, expected: Record<string, number>): Promise<void> {
-  await vi.waitFor(async () => expect(await gauges(service)).toMatchObject(expected), {
-    timeout: 60_000,
-    interval: 20,
-  });
+  await expect.poll(() => gauges(service), { interval: 20 }).toMatchObject(expected);
 }
 
 /** A search and a write, which must be served; how many milliseconds they took. */
