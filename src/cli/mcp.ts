@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import type { Target } from '../mcp/index.js';
 import { report, warn } from './failure.js';
-import { openShared } from './shared-target.js';
+import { SharedTarget } from './shared-target.js';
 import { type TargetOptions, targetCommand } from './target.js';
 
 interface McpOptions extends TargetOptions {
@@ -23,22 +22,15 @@ export function mcpCommand(): Command {
 async function serve(options: McpOptions): Promise<void> {
   const { makeServer, serveStdio } = await import('../mcp/index.js');
   const { closeOnSignal } = await import('../server/close-on-signal.js');
-  let target: Promise<Target> | undefined;
   // Opened by the first call: a client may start a process only to learn which version it speaks.
-  const open = () => {
-    target ??= openShared(options).catch((error) => {
-      target = undefined;
-      throw error;
-    });
-    return target;
-  };
+  const target = new SharedTarget(options);
+  const open = () => target.open();
   const handle = serveStdio(() => makeServer({ open, mayWrite: options.allowWrite === true }), {
     onerror: ({ message }) => warn(message),
   });
   const close = async () => {
     await handle.close();
-    const opened = await target?.catch(() => undefined);
-    await opened?.databases.close();
+    await target.close();
   };
   closeOnSignal(close, report);
   await new Promise((resolve) => process.stdin.once('close', resolve).once('end', resolve));

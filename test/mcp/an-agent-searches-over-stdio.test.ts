@@ -28,10 +28,11 @@ test.each(ERAS)('%s: a directory is opened by the first call', async (era) => {
   expect((await cosift('databases', 'list', '--data', data)).code).toBe(0);
 });
 
-test('two servers of agents and a service work on one directory', async () => {
+test('agents and a service work on one directory, whichever of them starts and ends', async () => {
   const data = await factsDirectory();
   const { command } = await serve(data);
-  const early = await Agent.overStdio(['--data', data, '--key', KEY, '--allow-write']);
+  await writeFile(path.join(data, 'admin.key'), KEY);
+  const early = await Agent.overStdio(['--data', data, '--allow-write']);
   const late = await Agent.overStdio(['--data', data, '--key', KEY]);
   const record = { id: 500, data: { name: 'Tallest of all', description: 'a tower taller than all others' } };
   expect((await early.call('upsert', { database: 'facts', records: [record] })).structured.created).toBe(1);
@@ -40,11 +41,42 @@ test('two servers of agents and a service work on one directory', async () => {
   expect(await late.tools()).not.toContain('upsert');
   command.child.kill('SIGTERM');
   expect(await command.ended()).toBe(0);
-  // The address is gone with the service, and the directory is free again.
-  const after = await Agent.overStdio(['--data', data]);
-  expect((await after.call('search', TOWER)).structured.results[0].id).toBe(500);
-  const { text } = await late.call('search', TOWER);
-  expect(text).toContain('cannot be reached');
+  // Another port.
+  const { command: second } = await serve(data);
+  for (const agent of [early, late]) {
+    expect((await agent.call('search', TOWER)).structured.results[0].id).toBe(500);
+  }
+  second.child.kill('SIGKILL');
+  await second.ended();
+  // The directory is free, but the key allows nothing without a server.
+  expect(await late.call('search', TOWER)).toMatchObject({
+    isError: true,
+    text: expect.stringMatching(/a key limits an agent only at a running server.*cosift serve/),
+  });
+  expect((await early.call('search', TOWER)).structured.results[0].id).toBe(500);
+});
+
+test.each([
+  ['--key', 'cosift_nonsense'],
+  ['--key', KEY],
+])('a key that no server checks opens nothing: %s %s', async (...key) => {
+  const data = await factsDirectory();
+  const agent = await Agent.overStdio(['--data', data, ...key]);
+  for (const tool of ['list_databases', 'search']) {
+    const { isError, text } = await agent.call(tool, tool === 'search' ? TOWER : {});
+    expect([isError, text]).toEqual([true, expect.stringContaining('a key limits an agent only at')]);
+  }
+  expect((await cosift('databases', 'list', '--data', data)).code).toBe(0);
+});
+
+test('the admin key of a directory is for the address in the directory, whatever host it has', async () => {
+  const data = await factsDirectory();
+  await writeFile(path.join(data, 'admin.key'), KEY);
+  const holder = await Agent.overStdio(['--data', data]);
+  await holder.call('search', TOWER);
+  await writeFile(path.join(data, 'address'), 'http://cosift.invalid:9\n');
+  const agent = await Agent.overStdio(['--data', data]);
+  expect((await agent.call('search', TOWER)).text).toContain('http://cosift.invalid:9 cannot be reached');
 });
 
 test('the address of a service that was killed leads nowhere', async () => {
