@@ -1,29 +1,34 @@
 import type { Filter, Page, StoredRecord } from '../schema/public-types.js';
 import { columnsOf, unknownColumns } from '../where/unknown-columns.js';
+import { shortened, sizeOf } from './excerpt.js';
 import type { Outcome } from './outcome.js';
+import { shownCounts } from './shown-counts.js';
 import { areCut, shownRecords } from './shown-records.js';
 import type { Target } from './target.js';
 
 const CUT =
   'Some values are cut, and `cut` says how much of each is shown: `get` shows more, and so do fewer `columns` or a lower `limit`.';
 
-/** Maximum number of warnings, and of the characters of each. */
-const MAX_WARNINGS = 5;
+/** Maximum number of warnings, and of the characters of each as JSON. */
+const MAX_WARNINGS = 3;
 const MAX_WARNING = 300;
 
 /** What a tool says about a page. `named` are the columns that its arguments name. */
 export async function pageOutcome(
-  { results, total, pagination }: Page<StoredRecord>,
+  { results, total, pagination, facets = [] }: Page<StoredRecord>,
   database: string,
   { databases }: Target,
   { filter, named }: { filter: Filter | undefined; named: readonly string[] },
 ): Promise<Outcome> {
-  const shown = shownRecords(results);
   const unknown = await unknownColumns(databases, database, [...columnsOf(filter), ...named]);
   // They contain names of columns, which others have stored.
-  const warnings = unknown.slice(0, MAX_WARNINGS).map((text) => text.slice(0, MAX_WARNING).toWellFormed());
+  const warnings = unknown.slice(0, MAX_WARNINGS).map((text) => shortened(text, MAX_WARNING));
+  if (unknown.length > MAX_WARNINGS)
+    warnings.push(`${unknown.length - MAX_WARNINGS} more columns that no record has`);
+  const counts = shownCounts(facets);
   const matches = total?.value ?? 0;
   const { next_cursor: cursor } = pagination;
+  const shown = shownRecords(results, { taken: sizeOf([warnings, counts, cursor]) });
   return {
     notes: [
       matches === 1 ? '1 match.' : `${matches} matches, ${shown.length} of them here.`,
@@ -35,7 +40,8 @@ export async function pageOutcome(
       results: shown,
       total: matches,
       ...(cursor !== undefined && { next_cursor: cursor }),
+      ...(counts.length > 0 && { counts }),
     },
-    data: [...warnings.map((warning) => ({ warning })), ...shown],
+    data: [...counts, ...warnings.map((warning) => ({ warning })), ...shown],
   };
 }

@@ -1,18 +1,20 @@
 import type { FacetCounts } from '../schema/public-types.js';
+import { shortened } from './excerpt.js';
 
-/** Maximum number of characters of a counted value. */
-const LETTERS = 60;
+/** Maximum number of characters of a counted value, and of the name of a column, as JSON. */
+const MAX_VALUE = 60;
+const MAX_COLUMN = 100;
 
-/** Returns the counts of facets with long values cut. */
+/** Returns the counts of facets with long values and names cut. */
 export function shownCounts(facets: readonly FacetCounts[]): object[] {
   return facets.map((facet) => {
-    if (!('values' in facet)) return facet;
-    const values = facet.values.map(({ value, count }) => ({ value: shown(value), count }));
-    return { ...facet, values };
+    if (!('column' in facet)) return facet;
+    const column = shortened(facet.column, MAX_COLUMN);
+    if (!('values' in facet)) return { ...facet, column };
+    const values = facet.values.map(({ value, count }) => ({
+      value: typeof value === 'string' ? shortened(value, MAX_VALUE) : value,
+      count,
+    }));
+    return { ...facet, column, values };
   });
-}
-
-function shown<T>(value: T): T | string {
-  const isLong = typeof value === 'string' && value.length > LETTERS;
-  return isLong ? `${value.slice(0, LETTERS).toWellFormed()}…` : value;
 }

@@ -1,4 +1,5 @@
 import type { Passage, StoredRecord } from '../schema/public-types.js';
+import { excerpt, sizeOf } from './excerpt.js';
 
 /** Maximum number of characters of the records of a result. Texts and `structuredContent` have them, so twice as many arrive. */
 export const BUDGET = 10_000;
@@ -7,13 +8,15 @@ export const BUDGET = 10_000;
 const MAX_LETTERS = 5_000;
 const FEWER_LETTERS = [2_000, 1_000, 500, 200, 100, 50];
 
-/** A longer key takes the room of values. The id identifies the record, too. */
-const MAX_KEY = 100;
+/** Characters of a record without its key and its data. */
+const WITHOUT_DATA = 100;
 
 /** A value of which a part is shown. */
 interface Cut {
   column: string;
-  /** How many characters, or elements of a list, are shown. */
+  /** The character with which the part begins. The text of a list is its JSON. */
+  start: number;
+  /** The number of characters of the part. */
   shown: number;
   of: number;
 }
@@ -30,11 +33,15 @@ export interface ShownRecord {
 type GivenRecord = StoredRecord & { relevance_score?: number; passage?: Passage };
 
 /**
- * Returns the records in the form of results. All of them together have at most {@link BUDGET} characters, and each has the
- * same share. `start` is where long texts begin; by default, with the passage that matches best.
+ * Returns the records in the form of results. With `taken`, the characters of the rest of the result, all of them together
+ * have at most {@link BUDGET} characters, and each has the same share. `start` is where long values begin; by default, with
+ * the passage that matches best.
  */
-export function shownRecords(records: readonly GivenRecord[], start?: number): ShownRecord[] {
-  const share = Math.floor(BUDGET / Math.max(1, records.length));
+export function shownRecords(
+  records: readonly GivenRecord[],
+  { start, taken = 0 }: { start?: number; taken?: number } = {},
+): ShownRecord[] {
+  const share = Math.max(WITHOUT_DATA, Math.floor((BUDGET - taken) / Math.max(1, records.length)));
   return records.map((record) => {
     const columns = Object.entries(record.data);
     let shown = shownRecord(record, columns, { share, letters: MAX_LETTERS, start });
@@ -50,8 +57,12 @@ export function areCut(records: readonly ShownRecord[]): boolean {
   return records.some(({ cut, left_out }) => cut !== undefined || left_out !== undefined);
 }
 
-export function sizeOf(value: unknown): number {
-  return JSON.stringify(value).length;
+/** Whether there is more of a record behind what is shown. */
+export function haveMore(records: readonly ShownRecord[]): boolean {
+  return records.some(
+    ({ cut = [], left_out }) =>
+      left_out !== undefined || cut.some(({ start, shown, of }) => start + shown < of),
+  );
 }
 
 interface Extent {
@@ -68,7 +79,7 @@ function shownRecord(
 ): ShownRecord {
   const members = {
     id,
-    ...(key !== undefined && key.length <= MAX_KEY && { key }),
+    ...(key !== undefined && sizeOf(key) <= share - WITHOUT_DATA && { key }),
     ...(relevance_score !== undefined && { relevance_score }),
   };
   const data: [string, unknown][] = [];
@@ -94,22 +105,12 @@ function shownRecord(
   };
 }
 
-/** Returns a part of a value, how many characters or elements it has, and of how many. */
-function shownPart(
-  value: unknown,
-  letters: number,
-  start: number,
-): { value: unknown; shown: number; of: number } {
-  if (typeof value === 'string') {
-    const part = value.slice(start, start + letters).toWellFormed();
-    return { value: part, shown: part.length, of: value.length };
-  }
-  if (!Array.isArray(value)) return { value, shown: 1, of: 1 };
-  let size = 0;
-  const end = value.findIndex((element) => {
-    size += sizeOf(element);
-    return size > letters;
-  });
-  const part = end < 0 ? value : value.slice(0, end);
-  return { value: part, shown: part.length, of: value.length };
+/** Returns a part of a value, where the part begins, how many characters it has, and of how many. */
+function shownPart(value: unknown, letters: number, start: number): { value: unknown } & Omit<Cut, 'column'> {
+  const isText =
+    typeof value === 'string' || (Array.isArray(value) && (start > 0 || sizeOf(value) > letters));
+  if (!isText) return { value, start: 0, shown: 1, of: 1 };
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const part = excerpt(text, start, letters);
+  return { value: part, start, shown: part.length, of: text.length };
 }

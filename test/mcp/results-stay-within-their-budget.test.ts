@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { BUDGET, shownRecords, sizeOf } from '../../src/mcp/shown-records.js';
+import { sizeOf } from '../../src/mcp/excerpt.js';
+import { BUDGET, haveMore, shownRecords } from '../../src/mcp/shown-records.js';
 import { Random } from '../helpers/random.js';
 import { LINES_TYPE, Service } from '../server/service.js';
 import { Agent } from './agent.js';
@@ -34,17 +35,22 @@ test('records of any shape fit, and what is cut is told', () => {
   }
 });
 
-test('a cut text is read to its end by its parts', () => {
-  const text = Array.from({ length: 4_000 }, (_, i) => `word${i}`).join(' ');
+test.each([
+  ['a text', Array.from({ length: 4_000 }, (_, i) => `word${i}`).join(' ')],
+  ['a text of surrogate pairs', `a${'😀'.repeat(9_000)}`],
+  ['a list', Array.from({ length: 2_000 }, (_, i) => `"element" ${i} 😀`)],
+  ['a list of one text', ['😀'.repeat(9_000)]],
+])('%s that is cut is read to its end by its parts', (_, value) => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
   let read = '';
-  for (;;) {
-    const [shown] = shownRecords([record(1, { text })], read.length);
-    read += shown?.data.text;
-    if (shown?.cut === undefined) break;
-    expect(shown.cut).toEqual([
-      { column: 'text', shown: shown.data.text?.toString().length, of: text.length },
-    ]);
-    if (read.length === text.length) break;
+  for (let hasMore = true; hasMore; ) {
+    const shown = shownRecords([record(1, { value })], { start: read.length });
+    const part = shown[0]?.data.value as string;
+    const cut = { column: 'value', start: read.length, shown: part.length, of: text.length };
+    expect(shown[0]?.cut).toEqual([cut]);
+    read += part;
+    hasMore = haveMore(shown);
+    expect(hasMore).toBe(read.length < text.length);
   }
   expect(read).toBe(text);
 });
@@ -89,6 +95,38 @@ test('a session of 50 calls on long records stays below 25,000 tokens a result',
   }
 });
 
+test('warnings, counts and keys take their room from the records', async () => {
+  await service.call('PUT', '/v1/databases/quoted');
+  const names = ['a', 'b', 'c', 'd', 'e'].map((name) => '"'.repeat(200) + name);
+  const records = Array.from({ length: 50 }, (_, i) => ({
+    key: '\\'.repeat(95) + i,
+    data: Object.fromEntries(names.map((name) => [name, '\u0001'.repeat(59) + i])),
+  }));
+  const stored = await service.call('POST', '/v1/databases/quoted/records', { records });
+  expect(stored.status).toBe(200);
+  const agent = await Agent.overHttp(service, service.adminKey);
+  const unknown = Array.from({ length: 100 }, (_, i) => `unknown ${i} ${'"'.repeat(200)}`);
+  const given = { database: 'quoted', limit: 50 };
+  for (const more of [
+    {},
+    { count_by: names },
+    { columns: unknown },
+    { count_by: names, columns: [...names, ...unknown.slice(5)] },
+    {
+      where: unknown
+        .slice(0, 20)
+        .map((_, i) => `unknown${i} is empty`)
+        .join(' and '),
+    },
+  ]) {
+    const { text, structured, isError } = await agent.call('query', { ...given, ...more });
+    expect(isError, text).toBe(false);
+    expect(structured.results).toHaveLength(50);
+    expect(text.length).toBeLessThan(BUDGET + 1_000);
+    expect(JSON.stringify(structured).length).toBeLessThan(BUDGET + 1_000);
+  }
+});
+
 test('many databases are listed by their ids, and one of them with more', async () => {
   for (let at = 0; at < 90; at++) await service.call('PUT', `/v1/databases/many-${at}`, { dimensions: 2 });
   const agent = await Agent.overHttp(service, service.adminKey);
@@ -113,7 +151,9 @@ test('of a long text, the passage that matches best is shown', async () => {
   expect(structured.results).toHaveLength(10);
   for (const { data, cut } of structured.results) {
     expect(data.text).toContain('volcano erupted');
-    expect(cut).toEqual([{ column: 'text', shown: data.text.length, of: text.length }]);
+    expect(cut).toEqual([
+      { column: 'text', start: text.indexOf(data.text), shown: data.text.length, of: text.length },
+    ]);
   }
   expect(structured.notes.join()).toContain('`get`');
 });

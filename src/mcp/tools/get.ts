@@ -1,7 +1,8 @@
 import { recordId } from '../../schema/ids.js';
 import { count, list, object } from '../../schema/json-schema.js';
 import type { StoredRecord } from '../../schema/public-types.js';
-import { areCut, shownRecords } from '../shown-records.js';
+import { sizeOf } from '../excerpt.js';
+import { haveMore, shownRecords } from '../shown-records.js';
 import { columns, database, notes, type Tool } from '../tool.js';
 
 interface Arguments {
@@ -16,7 +17,7 @@ export const GET: Tool<Arguments> = {
   title: 'Get records',
   description:
     'Returns records by their ids, with as much of their values as there is room for. One record, or fewer columns, show more. ' +
-    'start reads on in a long text.',
+    'start reads on in a long text or list.',
   input: object(undefined, {
     database,
     ids: list(recordId, 'Ids of records: integers, UUIDs, or `key:` and a key.', {
@@ -24,7 +25,9 @@ export const GET: Tool<Arguments> = {
       maxItems: 20,
     }),
     'columns?': columns,
-    'start?': count('The character with which texts begin: the rest of a text that was cut. Default: 0.'),
+    'start?': count(
+      'The character with which texts begin, and the JSON of lists: the rest of a value that was cut. Default: 0.',
+    ),
   }),
   output: object(undefined, {
     notes,
@@ -35,13 +38,13 @@ export const GET: Tool<Arguments> = {
     const database = databases.database(id);
     const found = await Promise.all(ids.map((id) => database.get(id, { signal })));
     const records = found.filter((record) => record !== undefined);
+    const missing = ids.filter((_, at) => found[at] === undefined);
     const shown = shownRecords(
       records.map((record) => withColumns(record, columns)),
-      start,
+      { start, taken: sizeOf(missing) },
     );
-    const missing = ids.filter((_, at) => found[at] === undefined);
     return {
-      notes: [`${shown.length} of ${ids.length} records found.`, ...(areCut(shown) ? [CUT] : [])],
+      notes: [`${shown.length} of ${ids.length} records found.`, ...(haveMore(shown) ? [CUT] : [])],
       members: { results: shown, ...(missing.length > 0 && { missing }) },
       data: shown,
     };
@@ -49,8 +52,8 @@ export const GET: Tool<Arguments> = {
 };
 
 const CUT =
-  'Some values are cut, and `cut` says how much of each is shown. To read on, get one record, and name the column in ' +
-  '`columns` and the next character in `start`.';
+  'Some values are cut, and `cut` says which part of each is shown; that of a list is a part of its JSON. To read on, get ' +
+  'one record, and name the column in `columns` and `start` plus `shown` in `start`.';
 
 function withColumns(record: StoredRecord, columns: readonly string[] | undefined): StoredRecord {
   if (columns === undefined) return record;

@@ -4,7 +4,6 @@ import type { Sort } from '../../schema/public-types.js';
 import { sort } from '../../schema/search.js';
 import { parseWhere } from '../../where/parse-where.js';
 import { pageOutcome } from '../page-outcome.js';
-import { shownCounts } from '../shown-counts.js';
 import { columns, DEFAULT_LIMIT, database, pageMembers, paging, type Tool, where } from '../tool.js';
 
 interface Arguments {
@@ -53,12 +52,6 @@ export const QUERY: Tool<Arguments> = {
       ...counted,
       ...(given.sort?.column === undefined ? [] : [given.sort.column]),
     ];
-    const { notes, members, data } = await pageOutcome(page, database, target, { filter, named });
-    const counts = shownCounts(page.facets ?? []);
-    return {
-      notes,
-      members: { ...members, ...(counts.length > 0 && { counts }) },
-      data: [...counts, ...data],
-    };
+    return await pageOutcome(page, database, target, { filter, named });
   },
 };
