@@ -39,7 +39,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   alias_conflict:
     'Use another name: no alias has the id of a database. Before a database is dropped, delete its aliases or let them name another one.',
   data_locked:
-    'Stop the other process, or use its HTTP interface. If it is this process, open the directory once and share it.',
+    'Stop the other process, or use its HTTP interface. If it is another thread of this process, send it messages.',
   feed_restarted: 'Discard your copy of the records and start after position 0.',
   changes_removed:
     'Read all records, then continue after the position `after` of the response; library and client have it in `fields`.',

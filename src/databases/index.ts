@@ -30,7 +30,15 @@ export {
   Models,
 } from './models.js';
 export type { DatabaseStats } from './monitor.js';
-export { beginDatabases, openDatabases, openPostgres, type StoreServer } from './open.js';
+export {
+  beginDatabases,
+  type DatabasesOptions,
+  type OpenCall,
+  openDatabases,
+  openPostgres,
+  type StoreServer,
+  whenLoaded,
+} from './open.js';
 export type { PageOptions, PageReply } from './record-reader.js';
 export type { Scope } from './scope.js';
 export { DatabaseService, type Readiness } from './service.js';

@@ -101,12 +101,10 @@ export async function openDatabases(
   options: DatabasesOptions,
   call: OpenCall = {},
 ): Promise<DatabaseService> {
-  const { signal } = call;
-  signal?.throwIfAborted();
+  call.signal?.throwIfAborted();
   const databases = await beginDatabases(options);
   try {
-    const loaded = whenReady(databases, call);
-    await (signal === undefined ? loaded : unlessAborted(loaded, signal));
+    await whenLoaded(databases, call);
   } catch (error) {
     await databases.close();
     throw error;
@@ -114,7 +112,13 @@ export async function openDatabases(
   return databases;
 }
 
-async function whenReady(databases: DatabaseService, { signal, onProgress }: OpenCall): Promise<void> {
+/** Resolves once all databases are loaded; rejects with the reason of the signal once that is aborted. */
+export async function whenLoaded(databases: DatabaseService, call: OpenCall): Promise<void> {
+  const loaded = untilReady(databases, call);
+  await (call.signal === undefined ? loaded : unlessAborted(loaded, call.signal));
+}
+
+async function untilReady(databases: DatabaseService, { signal, onProgress }: OpenCall): Promise<void> {
   if (onProgress === undefined) return databases.ready;
   for (let isReady = false; !isReady; ) {
     isReady = await Promise.race([databases.ready.then(() => true), sleep(PROGRESS_MS).then(() => false)]);

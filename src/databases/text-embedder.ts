@@ -55,6 +55,18 @@ export class TextEmbedder {
     });
   }
 
+  /**
+   * Loads the models of all databases; the built-in one if no database has a model.
+   *
+   * @throws {CosiftError} `not_ready` for a model that cannot be loaded.
+   */
+  async warm(): Promise<void> {
+    const { models, infos, calls } = this.#dependencies;
+    const used = infos.ids().flatMap((id) => infos.cached(id)?.model ?? []);
+    const names = new Set(used.length > 0 ? used : [BUILT_IN_MODEL]);
+    await calls.run(() => Promise.all([...names].map((name) => models.ready(name))));
+  }
+
   /** The models of the databases that exist. If `model` is known as one of them, the others are left out. */
   async #modelsOf(
     databases: ReadonlySet<string>,

@@ -8,7 +8,7 @@ import { itemsOf } from '../api/items-of.js';
 import { refuseMore } from '../api/refuse-more.js';
 import { embedCall, settingsCall } from '../api/requests.js';
 import { unlessAborted, untilAborted } from '../async/until-aborted.js';
-import { checkModelSources, type DatabaseService, openDatabases } from '../databases/index.js';
+import { checkModelSources, type DatabaseService } from '../databases/index.js';
 import type { ModelSource } from '../databases/public-types.js';
 import {
   type Columns,
@@ -22,6 +22,7 @@ import {
   type DatabaseSettings,
   type DoctorCheck,
 } from '../schema/index.js';
+import { Handle } from './handle.js';
 import { LocalPort } from './local-port.js';
 import { withinLimit } from './within-limit.js';
 
@@ -41,6 +42,11 @@ export interface OpenOptions {
    * OpenAI-compatible endpoints such as `https://api.example.com/v1#model=NAME&key_env=VARIABLE`, and functions.
    */
   models?: Readonly<Record<string, ModelSource>> | undefined;
+  /**
+   * Whether the models of the databases are loaded before `open` resolves, so that the first search does not wait for them;
+   * the built-in model if no database has a model. Default: false.
+   */
+  warm?: boolean | undefined;
   /** Ends the opening with the signal's reason, once the directory is released. */
   signal?: AbortSignal | undefined;
   /**
@@ -54,7 +60,8 @@ export interface OpenOptions {
  * Opens all databases that are at a place. `place` is the path of a data directory, relative to the working directory of
  * the process, or an object with the URL of a PostgreSQL database with pgvector as `store`, such as
  * `{ store: 'postgres://USER@HOST/DATABASE' }`. A directory is created when it is missing, and only one process at a time
- * can have it open. Several processes can have a store open.
+ * can have it open. A process that opens it again shares it, with the options of the first call, until the last `close`.
+ * Several processes can have a store open.
  *
  * @example
  * ```ts
@@ -65,7 +72,7 @@ export interface OpenOptions {
  * await cosift.close();
  * ```
  *
- * @throws {CosiftError} `data_locked` when the directory is open already, in this process or another; `store_failed` when PostgreSQL cannot
+ * @throws {CosiftError} `data_locked` when another process or thread has the directory open; `store_failed` when PostgreSQL cannot
  * be reached; `invalid_request` for an option that
  * is unknown or has a value that is not allowed, for a file in place of the directory, and for a model whose directory is
  * missing or whose URL is not valid.
@@ -75,9 +82,9 @@ export async function open(
   options: OpenOptions = {},
 ): Promise<Cosift> {
   const checked = checkPlace(place, options);
-  const { signal, onProgress, ...settings } = options;
+  const { warm = false, signal, onProgress, ...settings } = options;
   checkModelSources(settings.models);
-  return new Cosift(await openDatabases({ ...checked, ...settings }, { signal, onProgress }));
+  return new Cosift(await Handle.open({ ...checked, ...settings }, { warm, signal, onProgress }));
 }
 
 function checkPlace(place: string | { readonly store: string }, options: OpenOptions) {
@@ -95,11 +102,15 @@ export class Cosift implements Databases {
     refuseMore(Cosift);
   }
 
-  readonly #databases: DatabaseService;
+  readonly #handle: Handle;
 
   /** @internal Made by {@link open}. */
-  constructor(databases: DatabaseService) {
-    this.#databases = databases;
+  constructor(opened: Handle | DatabaseService) {
+    this.#handle = opened instanceof Handle ? opened : Handle.of(opened);
+  }
+
+  get #databases(): DatabaseService {
+    return this.#handle.databases;
   }
 
   async createDatabase<T extends Columns<T> = Data>(
@@ -117,7 +128,7 @@ export class Cosift implements Databases {
 
   database<T extends Columns<T> = Data>(id: string): Database<T> {
     checkOptions('database', { id });
-    return new Database<T>(id, new LocalPort(this.#databases, id));
+    return new Database<T>(id, new LocalPort(this.#handle, id));
   }
 
   async databases(options?: CallOptions): Promise<DatabaseDescription[]> {
@@ -184,10 +195,11 @@ export class Cosift implements Databases {
   /**
    * Finishes the running calls, saves what makes the next start fast, and releases the directory lock. Calls that wait
    * for changes return at once. A later call fails with `not_ready`, and so does the next page of `searchAll` and
-   * `queryAll` and the next record of a source of `upsert` that is no array. Closing again returns the same promise.
+   * `queryAll` and the next record of a source of `upsert` that is no array. Closing again returns the same promise. While
+   * the process has the directory open by another call of `open`, only the calls of this object fail.
    */
   close(options?: CallOptions): Promise<void> {
-    return closing(options, () => this.#databases.close());
+    return closing(options, () => this.#handle.close());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

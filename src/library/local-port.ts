@@ -21,16 +21,21 @@ import {
   type Reembedding,
   type SearchRequest,
 } from '../schema/index.js';
+import type { Handle } from './handle.js';
 import { withinLimit } from './within-limit.js';
 
 /** The calls on one database of this process, which is named by its id or by an alias. */
 export class LocalPort implements DatabasePort {
-  readonly #databases: DatabaseService;
+  readonly #handle: Handle;
   readonly #name: string;
 
-  constructor(databases: DatabaseService, name: string) {
-    this.#databases = databases;
+  constructor(handle: Handle, name: string) {
+    this.#handle = handle;
     this.#name = name;
+  }
+
+  get #databases(): DatabaseService {
+    return this.#handle.databases;
   }
 
   describe({ signal }: CallOptions): Promise<DatabaseDescription> {

@@ -1,5 +1,6 @@
 import {
   callback,
+  flag,
   integer,
   mapOf,
   members,
@@ -30,6 +31,7 @@ const model: OptionCheck = (value, pointer) =>
 const OPENING = {
   embedWorkers: integer(1, MAX_EMBED_WORKERS),
   models: mapOf(model),
+  warm: flag,
   signal,
   onProgress: callback,
 };

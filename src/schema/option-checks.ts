@@ -81,6 +81,14 @@ export function secret(what: string, isAllowed: (text: string) => boolean): Opti
   };
 }
 
+/** A list whose elements pass a check. */
+export function listOf(check: OptionCheck): OptionCheck {
+  return (value, pointer) =>
+    Array.isArray(value)
+      ? value.flatMap((element, at) => check(element, `${pointer}/${at}`))
+      : wrongType(pointer, notOfType(value, 'array'));
+}
+
 /** An object whose values pass a check. */
 export function mapOf(check: OptionCheck): OptionCheck {
   return (value, pointer) => {

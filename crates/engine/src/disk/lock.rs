@@ -14,7 +14,7 @@ use crate::disk::open_file::OpenFile;
 pub enum LockError {
     /// This process has the data directory open already.
     #[error(
-        "data directory {} is already open in this process: open it once and share it, in `next dev` on `globalThis`",
+        "data directory {} is already open in this process, in another thread or by another copy of the library",
         path.display()
     )]
     Own {

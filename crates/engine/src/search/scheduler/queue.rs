@@ -32,14 +32,16 @@ pub struct SearchStats {
 pub(crate) struct Queue {
     /// Searches to bind to a snapshot: single ones, and those of batches.
     arrived: [VecDeque<WaitingSearch>; 2],
+    /// Searches to answer: single ones, and those of batches.
+    scanned: [VecDeque<Arc<RunningSearch>>; 2],
     /// Searches that wait for a shared scan.
     bound: VecDeque<Arc<RunningSearch>>,
     /// Whether a search of `bound` may start a shared scan: one was added, or all parts of a scan were taken.
     may_start: bool,
     /// Shared scans with parts left to take: of each database at most one for single searches, and one for batches.
     scans: Vec<ScanTurns>,
-    /// Searches to answer.
-    scanned: VecDeque<Arc<RunningSearch>>,
+    /// Whether the last step was to bind or answer a search of a batch.
+    was_of_batch: bool,
     answered: u64,
     closed: bool,
 }
@@ -53,6 +55,10 @@ struct ScanTurns {
     /// The parts that were taken, times the searches, plus the work that the others had when the scan began.
     work: usize,
 }
+
+/// The places of single searches and of those of batches.
+const SINGLE: usize = 0;
+const BATCHES: usize = 1;
 
 /// A step of work.
 pub(crate) enum Step {
@@ -87,7 +93,7 @@ impl Queue {
     /// Puts a bound search before the step that it needs: an answer if its hits are cached, otherwise a scan.
     pub(crate) fn push_bound(&mut self, search: RunningSearch) {
         if search.is_cached() {
-            self.scanned.push_back(Arc::new(search));
+            self.push_scanned(Arc::new(search));
         } else {
             self.bound.push_back(Arc::new(search));
             self.may_start = true;
@@ -98,13 +104,17 @@ impl Queue {
     pub(crate) fn end_scan(&mut self, scan: &SharedScan) {
         for search in &scan.searches {
             if search.is_complete() {
-                self.scanned.push_back(Arc::clone(search));
+                self.push_scanned(Arc::clone(search));
             } else {
                 search.restart();
                 self.bound.push_front(Arc::clone(search));
                 self.may_start = true;
             }
         }
+    }
+
+    fn push_scanned(&mut self, search: Arc<RunningSearch>) {
+        self.scanned[usize::from(search.is_of_batch)].push_back(search);
     }
 
     /// Counts an answered search.
@@ -135,18 +145,36 @@ impl Queue {
     }
 
     /// The next step: an answer, then a bind, then a part of the scan whose turn it is. `None` when there is nothing to do
-    /// now.
+    /// now. The answers and binds of batches take turns with the scans, because a batch has many of them.
     pub(crate) fn next_step(&mut self) -> Option<Step> {
-        if let Some(search) = self.scanned.pop_front() {
-            return Some(Step::Answer(search));
-        }
         // Before any scan: otherwise a search would wait for the scans of other databases before its own can begin.
-        if let Some(search) = self.arrived.iter_mut().find_map(VecDeque::pop_front) {
-            return Some(Step::Bind(Box::new(search)));
+        if let Some(step) = self.answer_or_bind(SINGLE) {
+            return Some(step);
         }
         if let Some(search) = self.take_stopped() {
             return Some(Step::Answer(search));
         }
+        if std::mem::take(&mut self.was_of_batch) {
+            let scan = self.next_part();
+            if scan.is_some() {
+                return scan;
+            }
+        }
+        let step = self.answer_or_bind(BATCHES);
+        self.was_of_batch = step.is_some();
+        step.or_else(|| self.next_part())
+    }
+
+    fn answer_or_bind(&mut self, of: usize) -> Option<Step> {
+        if let Some(search) = self.scanned[of].pop_front() {
+            return Some(Step::Answer(search));
+        }
+        let search = self.arrived[of].pop_front()?;
+        Some(Step::Bind(Box::new(search)))
+    }
+
+    /// The next part of the scan whose turn it is.
+    fn next_part(&mut self) -> Option<Step> {
         self.start_scans();
         while let Some(at) = self.next_scan() {
             let ScanTurns { scan, work } = &mut self.scans[at];
@@ -188,6 +216,11 @@ impl Queue {
         let mut batches: Vec<Vec<Arc<RunningSearch>>> = Vec::new();
         let mut others = VecDeque::new();
         for search in self.bound.drain(..) {
+            // The others of its batch are to share its scan.
+            if search.is_of_batch && !self.arrived[BATCHES].is_empty() {
+                others.push_back(search);
+                continue;
+            }
             let is_same = |other: &[Arc<RunningSearch>]| {
                 (other.first()).is_some_and(|other| {
                     Arc::ptr_eq(&other.database, &search.database)
@@ -205,6 +238,7 @@ impl Queue {
             }
         }
         self.bound = others;
+        self.may_start = !self.arrived[BATCHES].is_empty();
         let least = self.scans.iter().map(|turns| turns.work).min();
         let begin = |searches| ScanTurns {
             scan: Arc::new(SharedScan::new(searches)),
@@ -215,7 +249,7 @@ impl Queue {
 
     /// Whether there is another step to take now.
     pub(crate) fn has_more(&self) -> bool {
-        !self.scanned.is_empty()
+        self.scanned.iter().any(|scanned| !scanned.is_empty())
             || self.arrived.iter().any(|arrived| !arrived.is_empty())
             || !self.scans.is_empty()
             || self.may_start && !self.bound.is_empty()

@@ -49,7 +49,11 @@ fn bound(database: &Arc<Searchable>, stop: &StopFlag) -> RunningSearch {
 }
 
 fn bound_request(database: &Arc<Searchable>, stop: &StopFlag, request: &str) -> RunningSearch {
-    let mut waiting = WaitingSearch {
+    bind(waiting(database, stop, request))
+}
+
+fn waiting(database: &Arc<Searchable>, stop: &StopFlag, request: &str) -> WaitingSearch {
+    WaitingSearch {
         database: Arc::clone(database),
         request: Search::parse(request, &Limits::default()).expect("a request"),
         vector: VECTOR.to_vec(),
@@ -59,7 +63,10 @@ fn bound_request(database: &Arc<Searchable>, stop: &StopFlag, request: &str) -> 
         masks: None,
         found: None,
         reply: Reply::new(Box::new(|_| ())),
-    };
+    }
+}
+
+fn bind(mut waiting: WaitingSearch) -> RunningSearch {
     let scope = Scope::of(&mut waiting);
     RunningSearch::bind(scope, None, waiting)
 }
@@ -117,6 +124,41 @@ fn a_single_search_does_not_wait_for_those_of_a_batch() {
     let sizes: Vec<usize> = (0..66).map(|_| next_scan(&mut queue).len()).collect();
     assert_eq!(sizes.iter().filter(|&&size| size == 64).count(), 1);
     assert_eq!(sizes[..63], [1; 63]);
+}
+
+#[test]
+fn the_binds_and_answers_of_a_batch_take_turns_with_scans() {
+    let large = database(100);
+    let mut queue = Queue::default();
+    let stop = StopFlag::default();
+    let of_batch = || {
+        let mut search = waiting(&large, &stop, "{}");
+        search.is_of_batch = true;
+        search
+    };
+    queue.push_bound(bound(&large, &stop));
+    for _ in 0..3 {
+        queue.push_scanned(Arc::new(bind(of_batch())));
+        assert!(queue.push(of_batch()).is_ok());
+    }
+    let mut steps = String::new();
+    let mut sizes = Vec::new();
+    while let Some(step) = queue.next_step() {
+        steps.push(match &step {
+            Step::Answer(_) => 'a',
+            Step::Bind(_) => 'b',
+            Step::Scan(..) => 's',
+        });
+        match step {
+            Step::Bind(search) => queue.push_bound(bind(*search)),
+            Step::Scan(scan, _) => sizes.push(scan.searches.len()),
+            Step::Answer(_) => {}
+        }
+    }
+    assert_eq!(steps[..12], *"asasasbsbsbs");
+    // All searches of the batch share one scan.
+    assert_eq!(sizes.iter().filter(|&&size| size == 3).count(), 100);
+    assert_eq!(sizes.len(), 200);
 }
 
 #[test]
