@@ -37,6 +37,7 @@ export const FILES: Readonly<Record<string, Readonly<Record<string, string>>>> =
   responses: {
     Timestamps: 'Timestamps',
     Passage: 'Passage',
+    BestPassage: 'BestPassage',
     Record: 'StoredRecord<T = Data>',
     Page: 'Page<Item>',
     Point: 'MapPoint<T = Data>',

@@ -102,9 +102,12 @@ export interface ScoreOptions<T> {
 /** Options of `search` and `searchAll`. */
 export interface SearchOptions<T = Data> extends PageOptions<T>, ScoreOptions<T> {
   /**
-   * Whether to show which passage of a long record matches best, in the member `passage` of its result. Default: false.
+   * Whether to show which passage of a long record matches best, in the member `passage` of its result; or the number of the
+   * best passages of each result to show with their texts, in its member `best_passages`. Default: false.
    */
-  passages?: boolean | undefined;
+  passages?: boolean | number | undefined;
+  /** With a number as `passages`: how many passages before and after each one are joined with it. Default: none. */
+  neighbours?: number | undefined;
   /**
    * Whether to show which words of each result match those of the text, in its member `highlights`. Needs `lexical`.
    * Default: false.

@@ -4,14 +4,14 @@ import type { Boost } from '../where/parse-boost.js';
 import { boostOption } from './filter-options.js';
 import { parseNumber } from './option-values.js';
 import { type ListingOptions, list, requestOf, withListingOptions } from './records/listing.js';
+import { type PassageOptions, passagesOf, withPassageOptions } from './records/passage-options.js';
 import { addId, idOf } from './records/record-id.js';
 import { checkDatabase, targetCommand } from './target.js';
 
-interface LikeOptions extends ListingOptions {
+interface LikeOptions extends ListingOptions, PassageOptions {
   not?: string[];
   threshold?: number;
   boost?: Boost[];
-  passages?: true;
 }
 
 export function likeCommand(): Command {
@@ -25,9 +25,8 @@ export function likeCommand(): Command {
       `minimum relevance score, 0 to 1 (default: ${DEFAULTS.threshold}; with --boost ${DEFAULTS.threshold} · (1 - weights))`,
       parseNumber,
     )
-    .addOption(boostOption())
-    .option('--passages', 'with --json, show which passage of a long record matches best');
-  return withListingOptions(command)
+    .addOption(boostOption());
+  return withListingOptions(withPassageOptions(command))
     .examples(
       'cosift like facts 1',
       'cosift like facts 1 7 --not 3 --limit 3 --json',
@@ -37,14 +36,14 @@ export function likeCommand(): Command {
 }
 
 async function like(database: string, ids: string[], options: LikeOptions): Promise<void> {
-  const { not, threshold, boost, passages } = options;
+  const { not, threshold, boost } = options;
   const request = {
     search: {
       like: { positive: ids.map(idOf), ...(not && { negative: not.map(idOf) }) },
       ...(threshold !== undefined && { threshold }),
       ...(boost !== undefined && { boosts: boost }),
     },
-    ...(passages && { passages }),
+    ...passagesOf(options),
     ...requestOf(options),
   };
   const nothing = `no other record reaches the threshold ${threshold ?? defaultThreshold(0, boost)}`;

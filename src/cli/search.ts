@@ -4,16 +4,16 @@ import type { Boost } from '../where/parse-boost.js';
 import { boostOption } from './filter-options.js';
 import { parseNumber, parseVector } from './option-values.js';
 import { type ListingOptions, list, requestOf, withListingOptions } from './records/listing.js';
+import { type PassageOptions, passagesOf, withPassageOptions } from './records/passage-options.js';
 import { searchFile } from './records/search-file.js';
 import { checkDatabase, targetCommand } from './target.js';
 
-interface SearchOptions extends ListingOptions {
+interface SearchOptions extends ListingOptions, PassageOptions {
   database: string;
   vector?: number[];
   threshold?: number;
   lexical?: number;
   boost?: Boost[];
-  passages?: true;
   highlights?: true;
   file?: string;
 }
@@ -41,9 +41,8 @@ export function searchCommand(): Command {
         'search for each line of a file; with --json, print a line for each',
       ).conflicts(['all', 'count', 'csv', 'vector']),
     )
-    .option('--passages', 'with --json, show which passage of a long record matches best')
     .option('--highlights', 'show which words match: bold in a terminal, as places with --json');
-  return withListingOptions(command)
+  return withListingOptions(withPassageOptions(command))
     .examples(
       'cosift search "a tall tower" --database facts',
       'cosift search "a tall tower" --database facts --threshold 0.4 --limit 3 --json',
@@ -59,7 +58,7 @@ export function searchCommand(): Command {
 }
 
 async function search(text: string | undefined, options: SearchOptions): Promise<void> {
-  const { database, vector, threshold, lexical, boost, passages, highlights, file } = options;
+  const { database, vector, threshold, lexical, boost, highlights, file } = options;
   const query = { ...(text !== undefined && { text }), ...(vector && { vector }) };
   const isOne = text !== undefined || vector !== undefined;
   if (isOne === (file !== undefined)) throw new Error('give either a text, --vector or --file');
@@ -73,7 +72,7 @@ async function search(text: string | undefined, options: SearchOptions): Promise
     ...(lexical !== undefined && { lexical }),
     ...(boost !== undefined && { boosts: boost }),
   };
-  const rest = { ...(passages && { passages }), ...(highlights && { highlights }), ...requestOf(options) };
+  const rest = { ...passagesOf(options), ...(highlights && { highlights }), ...requestOf(options) };
   if (file !== undefined) return await searchFile(database, file, { search, ...rest }, options, nothing);
   const request = { search: { ...query, ...search }, ...rest };
   await list(database, { kind: 'search', request }, options, nothing);

@@ -173,7 +173,7 @@ function lexicalOf({ lexical = 0, text, like }: SearchRequest['search']): StoreS
 
 /** Whether a response depends on the meaning of the text: with all the weight on words, only some members tell of it. */
 function needsMeaning({ search, explain, passages, map }: SearchRequest & MapOption): boolean {
-  return (search.lexical ?? 0) < 1 || explain === true || passages === true || map === true;
+  return (search.lexical ?? 0) < 1 || explain === true || (passages ?? false) !== false || map === true;
 }
 
 function storeSearch(

@@ -124,6 +124,10 @@ export function checkSearchRequest(
     const detail = 'needs lexical, the weight of exact words';
     throw refused('invalid_request', { pointer: '/highlights', code: 'invalid_value', detail });
   }
+  if (request.neighbours !== undefined && typeof request.passages !== 'number') {
+    const detail = 'needs passages, the number of passages to show';
+    throw refused('invalid_request', { pointer: '/neighbours', code: 'invalid_value', detail });
+  }
   return request;
 }
 

@@ -43,6 +43,7 @@ export const COMPONENTS = {
   Data: pages.data,
   Timestamps: pages.timestamps,
   Passage: pages.passage,
+  BestPassage: pages.bestPassage,
   Record: pages.record,
   Total: pages.total,
   ValuesCounts: facets.valuesCounts,

@@ -105,6 +105,12 @@ export function jsonDepth(limits: Limits): number {
   return 2 * limits.filter_depth + 8;
 }
 
+/** Maximum number of passages that a result shows. */
+export const MAX_PASSAGES = 64;
+
+/** Maximum number of passages before, and of those after a passage that are joined with it. */
+export const MAX_NEIGHBOURS = 8;
+
 /** Maximum number of searches of a batch. */
 export const MAX_SEARCHES = 64;
 

@@ -43,7 +43,7 @@ const page = {
   distinct: partOfRequest,
   vectors: flag,
 };
-const search = { ...page, ...score, passages: flag, highlights: flag };
+const search = { ...page, ...score, passages: partOfRequest, neighbours: partOfRequest, highlights: flag };
 
 /**
  * Checks of the arguments and options of the library and the client, by call.

@@ -69,6 +69,11 @@ export function recordSchema(identity: Members, timestamps: string) {
       count: count('How many matches have this value, this record included. Without a value: 1.'),
     }),
     'passage?': ref('Passage'),
+    'best_passages?': list(
+      ref('BestPassage'),
+      'With a number as `passages`: the passages that match best, the best first. A record whose text was not split has one ' +
+        'for each embedded column with a text, with the score of the record.',
+    ),
     'highlights?': {
       type: 'object',
       additionalProperties: list(
@@ -104,6 +109,12 @@ export const passage = object(
     'matches best. Offsets count UTF-16 code units.',
   passagePlace,
 );
+
+export const bestPassage = object('A passage that matches, with its text.', {
+  ...passagePlace,
+  score: { ...score, description: 'Similarity in meaning of the passage, in steps of 1e-9.' },
+  text: text('The text of the column from `start` to `end`.'),
+});
 
 export const total = object('The exact number of matches on all pages.', {
   value: count('Number of matches on all pages; with `distinct`, of results.'),

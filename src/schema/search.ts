@@ -1,7 +1,16 @@
 import { column } from './filter.js';
 import { recordId } from './ids.js';
 import { flag, list, object, oneOf, ref } from './json-schema.js';
-import { DEFAULTS, LIMITS, MAX_BOOSTS, MAX_COLUMNS, MAX_CURSOR_LENGTH, MAX_EXAMPLES } from './limits.js';
+import {
+  DEFAULTS,
+  LIMITS,
+  MAX_BOOSTS,
+  MAX_COLUMNS,
+  MAX_CURSOR_LENGTH,
+  MAX_EXAMPLES,
+  MAX_NEIGHBOURS,
+  MAX_PASSAGES,
+} from './limits.js';
 
 function examplesSchema(description: string, minItems: number) {
   return list(recordId, description, { minItems, maxItems: MAX_EXAMPLES });
@@ -211,9 +220,19 @@ export function searchRequestSchema(search: string, group: string) {
       'filter?': ref(group, 'Rules that every result satisfies. Default: all records.'),
       'time_range?': ref('TimeRange'),
       'pagination?': ref('Pagination'),
-      'passages?': flag(
-        'Also show which passage of a long record matches best, in the member `passage` of its result. Default: false.',
-      ),
+      'passages?': {
+        anyOf: [{ type: 'boolean' }, { type: 'integer', minimum: 1, maximum: MAX_PASSAGES }],
+        description:
+          'True: also show which passage of a long record matches best, in the member `passage` of its result. A number: show ' +
+          'so many of the best passages of each result with their texts, in its member `best_passages`. Default: false.',
+      },
+      'neighbours?': {
+        type: 'integer',
+        minimum: 1,
+        maximum: MAX_NEIGHBOURS,
+        description:
+          'With a number as `passages`: how many passages before and after each one are joined with it. Default: none.',
+      },
       'highlights?': flag(
         'Also show which words of each result match those of the text, in its member `highlights`. Needs `lexical` in ' +
           '`search`. Default: false.',

@@ -16,6 +16,14 @@ interface Shown {
   passage?: { column: string; start: number; end: number };
 }
 
+interface Listed {
+  id: number;
+  data: object;
+  relevance_score: number;
+  best_passages: { column: string; start: number; end: number; score: number; text: string }[];
+  passages?: { column: string; start: number; end: number; vector: number[] }[];
+}
+
 /** Records whose text is longer than the window of the model, so that they have several vectors. */
 export function describePassages(open: OpenDatabases): void {
   describe('long records', () => {
@@ -55,6 +63,93 @@ export function describePassages(open: OpenDatabases): void {
       for (const result of results) expect(result).not.toHaveProperty('passage');
       const explained = await database.search({ search: { text: QUESTION, threshold: 0 }, explain: true });
       expect(explained.results[0]).toMatchObject({ passage: found[0]?.passage });
+    });
+
+    test('show their best passages with texts, and what is beside them', async () => {
+      const columns = ['title', 'text', 'tags'];
+      const database = await shared.create({ embed: { columns } });
+      await database.upsert([
+        { id: 1, data: { title: 'Minutes 𝒞', text: LONG, n: 1 } },
+        { id: 2, data: { title: 'Coast', text: SHORT, tags: ['lamp', 'tower'], n: 2 } },
+        { id: 3, data: { title: `${FILLER.repeat(20)}𝒞`, text: `𝒞 ${FILLER.repeat(20)}${ANSWER}` } },
+        { id: 4, data: { n: 4 } },
+      ]);
+      const { vectors: question } = await database.databases.texts.embed({ input: QUESTION }, {});
+      const cosineTo = (vector: readonly number[]) => {
+        const dot = vector.reduce((sum, value, at) => sum + value * (question[at] ?? 0), 0);
+        return dot / Math.hypot(...vector) / Math.hypot(...question);
+      };
+      for (const [passages, neighbours] of [
+        [1, undefined],
+        [3, undefined],
+        [3, 1],
+        [64, 2],
+      ] as const) {
+        for (const shown of [undefined, ['n'], []]) {
+          const request = {
+            search: { text: QUESTION, threshold: 0 },
+            passages,
+            vectors: true,
+            ...(neighbours && { neighbours }),
+            ...(shown && { columns: shown }),
+          };
+          const { results } = (await database.search(request)) as unknown as { results: Listed[] };
+          expect(results.map(({ id }) => id).toSorted()).toEqual([1, 2, 3]);
+          for (const {
+            id,
+            data,
+            relevance_score,
+            best_passages: best,
+            passages: stored,
+            ...rest
+          } of results) {
+            expect(rest).not.toHaveProperty('passage');
+            const whole = (await database.get(id)) as { data: Record<string, string | string[]> };
+            expect(Object.keys(data)).toEqual(shown ?? Object.keys(whole.data));
+            const textOf = (column: string) => [whole.data[column] ?? ''].flat().join(', ');
+            if (stored === undefined) {
+              const texts = columns.filter((column) => whole.data[column] !== undefined).slice(0, passages);
+              expect(best).toEqual(
+                texts.map((column) => {
+                  const text = textOf(column);
+                  return { column, start: 0, end: text.length, score: relevance_score, text };
+                }),
+              );
+              continue;
+            }
+            const scores = stored.map(({ vector }) => cosineTo(vector));
+            const places = stored.map(({ column, start, end }, at) => {
+              const near = stored
+                .slice(Math.max(0, at - (neighbours ?? 0)), at + (neighbours ?? 0) + 1)
+                .filter((other) => other.column === column);
+              const [from, to] = [
+                Math.min(start, ...near.map((other) => other.start)),
+                Math.max(end, ...near.map((other) => other.end)),
+              ];
+              return { column, start: from, end: to, text: textOf(column).slice(from, to) };
+            });
+            const order = stored.map((_, at) => at).toSorted((a, b) => scores[b]! - scores[a]!);
+            expect(best.map(({ score: _, ...place }) => place)).toEqual(
+              order.slice(0, passages).map((at) => places[at]),
+            );
+            for (const [at, { score }] of best.entries()) expect(score).toBeCloseTo(scores[order[at]!]!, 7);
+            expect(best[0]?.score).toBe(relevance_score);
+          }
+        }
+      }
+      const refused = (members: object) => database.search({ search: { text: QUESTION }, ...members });
+      for (const [members, pointer] of [
+        [{ passages: 0 }, '/passages'],
+        [{ passages: 65 }, '/passages'],
+        [{ passages: 1.5 }, '/passages'],
+        [{ passages: 2, neighbours: 9 }, '/neighbours'],
+        [{ passages: true, neighbours: 1 }, '/neighbours'],
+        [{ neighbours: 1 }, '/neighbours'],
+      ] as const) {
+        await expect(refused(members), JSON.stringify(members)).rejects.toMatchObject({
+          problems: [{ pointer }],
+        });
+      }
     });
 
     test('come once each, page by page, and are counted once', async () => {

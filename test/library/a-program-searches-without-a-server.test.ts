@@ -193,6 +193,8 @@ describe('models of the program', () => {
       code: 'invalid_request',
       detail: expect.stringContaining('"first"'),
     });
-    await expect(open(directory, { models: { 'a/b': first } })).rejects.toThrow(/a model has a name of/);
+    await expect(open(path.join(directory, 'other'), { models: { 'a/b': first } })).rejects.toThrow(
+      /a model has a name of/,
+    );
   });
 });

@@ -11,6 +11,8 @@ const OPTIONS = [
   ['/search/threshold', '--threshold'],
   ['/search/lexical', '--lexical'],
   ['/highlights', '--highlights'],
+  ['/passages', '--passages'],
+  ['/neighbours', '--neighbours'],
   ['/search/boosts', '--boost'],
   ['/columns', '--columns'],
   ['/distinct/column', '--distinct'],

@@ -234,10 +234,16 @@ export interface SearchRequest<T = Data> {
   /** Which page of the matches to return. */
   pagination?: Pagination | undefined;
   /**
-   * Also show which passage of a long record matches best, in the member `passage` of its result.
-   * Default: false.
+   * True: also show which passage of a long record matches best, in the member `passage` of its
+   * result. A number: show so many of the best passages of each result with their texts, in its
+   * member `best_passages`. Default: false.
    */
-  passages?: boolean | undefined;
+  passages?: boolean | number | undefined;
+  /**
+   * With a number as `passages`: how many passages before and after each one are joined with it.
+   * Default: none. From 1 to 8.
+   */
+  neighbours?: number | undefined;
   /**
    * Also show which words of each result match those of the text, in its member `highlights`. Needs
    * `lexical` in `search`. Default: false.

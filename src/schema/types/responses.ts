@@ -29,6 +29,20 @@ export interface Passage {
   end: number;
 }
 
+/** A passage that matches, with its text. */
+export interface BestPassage {
+  /** The column that most of the passage comes from. */
+  column: string;
+  /** Offset of its first character in the value of the column. */
+  start: number;
+  /** Offset after its last character. */
+  end: number;
+  /** Similarity in meaning of the passage, in steps of 1e-9. From 0 to 1. */
+  score: number;
+  /** The text of the column from `start` to `end`. */
+  text: string;
+}
+
 /** A record. */
 export interface StoredRecord<T = Data> {
   /** Integer id of the record. From 1 to 2^53 - 1. */
@@ -73,6 +87,11 @@ export interface StoredRecord<T = Data> {
    * passage that matches best. Offsets count UTF-16 code units.
    */
   passage?: Passage;
+  /**
+   * With a number as `passages`: the passages that match best, the best first. A record whose text
+   * was not split has one for each embedded column with a text, with the score of the record.
+   */
+  best_passages?: BestPassage[];
   /**
    * With `highlights`: the places of the words that match those of the search, by column. Offsets
    * count UTF-16 code units. Places do not overlap. Columns without such words are absent.

@@ -16,13 +16,15 @@ pub struct KeptData {
 }
 
 impl KeptData {
-    /// Reads the data of records. Each keeps the columns that results show, that of `distinct`, and `also` another one; all of them where the
-    /// request explains its results, because any of them may pass a rule.
+    /// Reads the data of records. Each keeps the columns that results show, that of `distinct`, the embedded ones of `texts`
+    /// (all for `Some(None)`), and `also` another one; all of them where the request explains its results, because any of them
+    /// may pass a rule.
     ///
     /// # Errors
     /// [`Error::Internal`] for damaged data.
     pub(super) fn of(
         request: &Common,
+        texts: Option<Option<&[String]>>,
         also: Option<&str>,
         records: &[String],
     ) -> Result<Vec<Self>, Error> {
@@ -34,11 +36,17 @@ impl KeptData {
             .as_ref()
             .map(|distinct| distinct.column.as_str());
         let is_shown = |name: &str| shown.binary_search(&name).is_ok();
+        let is_text = |name: &str| {
+            let embedded = |embed: &[String]| embed.iter().any(|column| column == name);
+            texts.is_some_and(|embed| embed.is_none_or(embedded))
+        };
         let keep = |json: &String| {
             let damaged = |_| Error::internal("the data of a record is damaged");
             let mut data = parse_data(json.as_bytes()).map_err(damaged)?;
             if request.explain.is_none() {
-                data.retain(|name| is_shown(name) || [also, distinct].contains(&Some(name)));
+                data.retain(|name| {
+                    is_shown(name) || is_text(name) || [also, distinct].contains(&Some(name))
+                });
             }
             let kept = json_of(&data);
             data.retain(is_shown);

@@ -8,7 +8,8 @@ use crate::error::Error;
 use crate::external::kept_data::KeptData;
 use crate::external::row::{ExternalRow, published_of, snapshot_of, vectors_of};
 use crate::external::rules::{ExternalFacets, ExternalRules};
-use crate::record::{Passage, Score, q30_to_f32};
+use crate::lexical::TextColumns;
+use crate::record::{Score, q30_to_f32};
 use crate::runtime::StopCheck;
 use crate::search::{Blend, ExternalSelection, Query, ScoreParts, Search, Selected};
 use crate::snapshot::{Block, Snapshot};
@@ -133,7 +134,9 @@ impl ExternalSearch {
     /// # Errors
     /// [`Error::Internal`] for damaged data.
     pub fn keep(&self, data: &[String]) -> Result<Vec<KeptData>, Error> {
-        KeptData::of(&self.search.common, None, data)
+        // The texts of passages are cut out of those of the embedded columns.
+        let texts = (self.search.passages.listed > 0).then_some(self.embed.as_deref());
+        KeptData::of(&self.search.common, texts, None, data)
     }
 
     /// The counter of the request's facets.
@@ -148,16 +151,20 @@ impl ExternalSearch {
     /// [`Error::Internal`] for damaged data.
     pub fn page(&self, page: &ExternalPage, scores: &[u32]) -> Result<Vec<u8>, Error> {
         let scores: Vec<Score> = scores.iter().map(|&steps| Score(steps)).collect();
-        let dimensions = match self.search.common.writes_vectors() {
+        let Search {
+            common, passages, ..
+        } = &self.search;
+        let dimensions = match common.writes_vectors() || passages.needs_vectors() {
             true => self.vector.len(),
             false => 0,
         };
         let fingerprint = self.fingerprint.as_deref();
         page.write(self.arrived, (dimensions, fingerprint), |selected| {
-            let passage = |block: &Block, slot: usize| {
+            let best = |block: &Block, slot: usize, count| {
                 let row = &page.rows[block.row(slot).0 as usize];
-                self.best_passage(row)
+                self.best_passages(row, count)
             };
+            let embedded = TextColumns::new(self.embed.as_deref(), &selected.snapshot.names);
             let blend = (self.search).blend(self.embed.as_deref(), selected.snapshot);
             let parts = match &blend {
                 Some(blend) if self.explains() => {
@@ -166,7 +173,7 @@ impl ExternalSearch {
                 _ => Vec::new(),
             };
             let signal = blend.as_ref().and_then(|blend| blend.lexical.as_ref());
-            (self.search).page_of(selected, &scores, parts, &passage, signal)
+            (self.search).page_of(selected, &scores, parts, (&best, embedded), signal)
         })
     }
 
@@ -195,16 +202,13 @@ impl ExternalSearch {
         Ok(cosines.into_iter().max().unwrap_or(Score(0)))
     }
 
-    /// The place of the best passage of a row; `None` for a record with one vector.
-    fn best_passage(&self, row: &ExternalRow) -> Result<Option<Passage>, Error> {
-        if row.passages.is_none() {
-            return Ok(None);
-        }
-        let passages = row.passages.as_deref();
-        let cosines = self.cosines_of(&row.vector, passages)?;
-        let best = (0..cosines.len()).max_by_key(|&at| (cosines[at], Reverse(at)));
-        let passages = row.vectors(self.vector.len())?.passages;
-        Ok(best.and_then(|best| passages?.places.into_iter().nth(best)))
+    /// The scores and numbers of the best passages of a row, `count` at most. Of equal ones, the first in the text is first.
+    fn best_passages(&self, row: &ExternalRow, count: usize) -> Result<Vec<(Score, usize)>, Error> {
+        let cosines = self.cosines_of(&row.vector, row.passages.as_deref())?;
+        let mut best: Vec<_> = cosines.into_iter().zip(0..).collect();
+        best.sort_by_key(|&(score, at)| (Reverse(score), at));
+        best.truncate(count);
+        Ok(best)
     }
 
     fn cosines_of(&self, first: &[i32], passages: Option<&[u8]>) -> Result<Vec<Score>, Error> {
@@ -254,7 +258,7 @@ impl ExternalQuery {
     /// # Errors
     /// [`Error::Internal`] for damaged data.
     pub fn keep(&self, data: &[String]) -> Result<Vec<KeptData>, Error> {
-        KeptData::of(&self.query.common, self.query.sort.column(), data)
+        KeptData::of(&self.query.common, None, self.query.sort.column(), data)
     }
 
     /// The counter of the request's facets.

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use crate::error::Error;
+use crate::lexical::TextColumns;
 use crate::record::{Extra, Hit, Position, Ranked, Score, Variant, cursor};
 use crate::reply::caught;
 use crate::search::caches::Counted;
 use crate::search::explain::Report;
 use crate::search::highlights::Highlights;
 use crate::search::page::{Page, PageContent, PagePosition};
+use crate::search::passages::PassageWriter;
 use crate::search::running::RunningSearch;
 use crate::search::score_parts::ScoreParts;
 use crate::snapshot::Block;
@@ -36,7 +38,7 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
         of_all_records: of_all_records(search),
     };
     let explain = search.explain.as_ref();
-    let passage = |block: &Block, slot: usize| search.query.passage(block, slot);
+    let best = |block: &Block, slot: usize, count| search.query.best_passages(block, slot, count);
     let words = search
         .blend
         .as_ref()
@@ -49,7 +51,18 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
         total: request.total.then_some(counted.total),
         facets: (!request.facets.is_empty()).then_some(&counted.facets),
         group_sizes: request.shows_groups().then_some(&group_sizes),
-        passage: search.request.shows_passages().then_some(&passage),
+        passages: search
+            .request
+            .passages
+            .needs_vectors()
+            .then(|| PassageWriter {
+                request: search.request.passages,
+                best: &best,
+                embedded: TextColumns::new(
+                    search.database.embed.as_deref(),
+                    &search.snapshot().names,
+                ),
+            }),
         highlights: (search.request.highlights).then_some(Highlights(words)),
         explain: explain.map(|explain| (explain, report())),
         score_parts: score_parts(search, &hits)?,

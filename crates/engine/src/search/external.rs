@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::lexical::TextColumns;
 use crate::record::{Hit, IdKey, Position, Ranked, RecordRow, RecordUuid, Score, Variant};
 use crate::runtime::StopCheck;
 use crate::search::blend::Blend;
@@ -12,7 +13,8 @@ use crate::search::common::Common;
 use crate::search::explain::Report;
 use crate::search::highlights::Highlights;
 use crate::search::lexical_signal::LexicalSignal;
-use crate::search::page::{BestPassage, PageContent, PagePosition};
+use crate::search::page::{PageContent, PagePosition};
+use crate::search::passages::{BestPassages, PassageWriter};
 use crate::search::request::Search;
 use crate::search::score_parts::ScoreParts;
 use crate::snapshot::Snapshot;
@@ -46,12 +48,12 @@ pub(crate) struct Selected<'a> {
 }
 
 impl Selected<'_> {
-    /// Writes the response; see [`PageContent`] for `records`, `passage`, `highlights` and `score_parts`.
+    /// Writes the response; see [`PageContent`] for `records`, `passages`, `highlights` and `score_parts`.
     pub(super) fn write<P: PagePosition>(
         &self,
         request: &Common,
         records: &[Ranked<P>],
-        passage: Option<&BestPassage<'_>>,
+        passages: Option<PassageWriter<'_>>,
         highlights: Option<Highlights<'_>>,
         score_parts: Vec<ScoreParts>,
     ) -> Result<Vec<u8>, Error> {
@@ -74,7 +76,7 @@ impl Selected<'_> {
             total: selection.total,
             facets: selection.facets.as_ref(),
             group_sizes: selection.group_sizes.as_ref(),
-            passage,
+            passages,
             highlights,
             explain: explain.as_ref().map(|explain| (explain, report())),
             score_parts,
@@ -95,7 +97,7 @@ impl Search {
         plan["cursor"] = json!(cursor);
         let is_blended = self.lexical.is_some() || !self.boosts.is_empty();
         plan["cosine_weight"] = json!(is_blended.then(|| self.cosine_weight.value()));
-        plan["passages"] = self.shows_passages().into();
+        plan["passages"] = self.passages.needs_vectors().into();
         plan
     }
 
@@ -105,8 +107,8 @@ impl Search {
     }
 
     /// Writes the response. `scores` are those of the selected records; `parts` are the parts of their scores, if the
-    /// request asks to explain scores of several parts. `passage` finds the best passage of a record. `signal` are the
-    /// exact words of the search, if they count.
+    /// request asks to explain scores of several parts. `best` finds the best passages of a record, which are of the
+    /// columns `embedded`. `signal` are the exact words of the search, if they count.
     ///
     /// # Errors
     /// The error of a vector that cannot be read.
@@ -115,7 +117,7 @@ impl Search {
         selected: &Selected<'_>,
         scores: &[Score],
         parts: Vec<ScoreParts>,
-        passage: &BestPassage<'_>,
+        (best, embedded): (&BestPassages<'_>, TextColumns),
         signal: Option<&LexicalSignal>,
     ) -> Result<Vec<u8>, Error> {
         let hits: Vec<Hit> = rows_of(selected.snapshot, self.common.variant)
@@ -125,9 +127,13 @@ impl Search {
                 row,
             })
             .collect();
-        let passage = self.shows_passages().then_some(passage);
+        let passages = self.passages.needs_vectors().then_some(PassageWriter {
+            request: self.passages,
+            best,
+            embedded,
+        });
         let highlights = self.highlights.then_some(Highlights(signal));
-        selected.write(&self.common, &hits, passage, highlights, parts)
+        selected.write(&self.common, &hits, passages, highlights, parts)
     }
 }
 

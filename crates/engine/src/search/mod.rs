@@ -34,6 +34,7 @@ mod listing;
 mod map;
 mod page;
 mod passage_rows;
+mod passages;
 mod ranking;
 mod record_writer;
 mod request;

@@ -3,15 +3,16 @@
 use std::time::Instant;
 
 use crate::error::Error;
-use crate::json::{write_integer, write_passage, write_string, write_value};
-use crate::record::{Passage, Ranked, Score, TimeRange, Value, Variant};
+use crate::json::{write_integer, write_string, write_value};
+use crate::record::{Ranked, Score, TimeRange, Value, Variant};
 use crate::runtime::StopCheck;
 use crate::search::common::Common;
 use crate::search::explain::{BoundExplain, Report};
 use crate::search::highlights::Highlights;
+use crate::search::passages::PassageWriter;
 use crate::search::record_writer::RecordWriter;
 use crate::search::score_parts::ScoreParts;
-use crate::snapshot::{Block, Snapshot, VectorWriter};
+use crate::snapshot::{Snapshot, VectorWriter};
 
 /// An answered request.
 #[derive(Clone, Debug)]
@@ -69,8 +70,8 @@ pub(crate) struct PageContent<'a, P> {
     pub(crate) facets: Option<&'a Vec<u8>>,
     /// How many matches have the value of each record, if the request asks for it.
     pub(crate) group_sizes: Option<&'a Vec<u32>>,
-    /// Finds the best passage of a record, if results show it.
-    pub(crate) passage: Option<&'a BestPassage<'a>>,
+    /// Writes the best passages of a record, if results show them.
+    pub(crate) passages: Option<PassageWriter<'a>>,
     /// Writes which words of a record match, if results show it.
     pub(crate) highlights: Option<Highlights<'a>>,
     /// How the request was carried out, if the request asks for it.
@@ -78,9 +79,6 @@ pub(crate) struct PageContent<'a, P> {
     /// With `explain`, the parts of the score of each record that can be shown; empty where scores have one part.
     pub(crate) score_parts: Vec<ScoreParts>,
 }
-
-/// The best passage of a record, by its block and slot; `None` for a record with one vector.
-pub(crate) type BestPassage<'a> = dyn Fn(&Block, usize) -> Result<Option<Passage>, Error> + 'a;
 
 impl<P: PagePosition> PageContent<'_, P> {
     /// Writes the page: results, pagination, total, facets, explain.
@@ -149,10 +147,8 @@ impl<P: PagePosition> PageContent<'_, P> {
                 let value = column.and_then(|column| block.body.columns.value(slot, column));
                 write_group(value.unwrap_or(Value::Null), sizes[shown], out);
             }
-            if let Some(passage) = self.passage.map_or(Ok(None), |best| best(block, slot))? {
-                out.extend_from_slice(b",\"passage\":");
-                write_passage(&passage, out);
-                out.push(b'}');
+            if let Some(passages) = &self.passages {
+                passages.write(self.snapshot, (block, slot), out)?;
             }
             if let Some(highlights) = &self.highlights {
                 out.extend_from_slice(b",\"highlights\":");

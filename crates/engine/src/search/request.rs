@@ -6,6 +6,7 @@ use crate::limits::Limits;
 use crate::record::{Position, RecordId, Variant, Weight, cursor, to_unit_q30};
 use crate::search::boosts::Boost;
 use crate::search::common::Common;
+use crate::search::passages::PassagesRequest;
 use crate::settings::Settings;
 
 /// A semantic search, parsed and checked.
@@ -24,8 +25,8 @@ pub(crate) struct Search {
     pub(crate) boosts: Vec<Boost>,
     /// The weight of the cosine, which words and boosts leave.
     pub(crate) cosine_weight: Weight,
-    /// Whether the request asks for the best passages of results.
-    passages: bool,
+    /// What results show of their passages.
+    pub(crate) passages: PassagesRequest,
     /// Whether results show which of their words match.
     pub(crate) highlights: bool,
     /// Fingerprint of the model that made the query's vector; `None` for a vector of the caller.
@@ -40,13 +41,8 @@ pub(crate) struct LexicalRequest {
 }
 
 impl Search {
-    /// Whether results show their best passage, which `explain` asks for, too.
-    pub(crate) fn shows_passages(&self) -> bool {
-        self.passages || self.common.explain.is_some()
-    }
-
     /// Reads a search from JSON: the members of [`Common`], `threshold`, `cursor`, `excluded`,
-    /// `lexical`, `boosts`, `passages`, `highlights`, `embedded_by`.
+    /// `lexical`, `boosts`, `passages`, `neighbours`, `highlights`, `embedded_by`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for each member that is invalid.
@@ -60,6 +56,7 @@ impl Search {
             ));
         }
         let common = Common::parse(&request, limits)?;
+        let passages = PassagesRequest::parse(&request, common.explain.is_some())?;
         let variant = common.variant;
         let cursor = match request.text("cursor")? {
             None => None,
@@ -77,7 +74,7 @@ impl Search {
             lexical,
             boosts: Boost::parse(&request, variant, &mut cosine_weight)?,
             cosine_weight,
-            passages: request.flag("passages")?,
+            passages,
             highlights: request.flag("highlights")?,
             embedded_by: request.text("embedded_by")?.map(str::to_owned),
         })

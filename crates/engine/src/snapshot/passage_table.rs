@@ -113,12 +113,6 @@ impl PassageTable {
         Some(places.map(|place| self.place(place)).collect())
     }
 
-    /// The place of a passage of a record with several.
-    pub(crate) fn place_of(&self, slot: usize, passage: usize) -> Option<Passage> {
-        let at = self.slots.binary_search(&(slot as u16)).ok()?;
-        Some(self.place(self.starts[at] as usize + passage))
-    }
-
     fn place(&self, at: usize) -> Passage {
         let Place { column, start, end } = self.places[at];
         Passage {
@@ -233,7 +227,6 @@ mod tests {
             for (at, place) in places.into_iter().flatten().enumerate() {
                 assert_eq!(&*place.column, format!("column {}", at % 2));
                 assert_eq!(place.end as usize, slot + at);
-                assert_eq!(table.place_of(slot, at), Some(place));
             }
         }
         assert!(self::table(&[1, 0, 1]).is_none());

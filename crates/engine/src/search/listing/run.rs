@@ -114,7 +114,7 @@ impl BoundQuery {
             total: request.total.then_some(counted.total),
             facets: (!request.facets.is_empty()).then_some(&counted.facets),
             group_sizes: request.shows_groups().then_some(&group_sizes),
-            passage: None,
+            passages: None,
             highlights: None,
             explain: explain.as_ref().map(|explain| (explain, report())),
             score_parts: Vec::new(),

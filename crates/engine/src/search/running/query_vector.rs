@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use cosift_kernels::Query;
 
 use crate::error::Error;
-use crate::record::{Passage, Score, q30_to_f32};
+use crate::record::{Score, q30_to_f32};
 use crate::search::bounds::{ScoreBounds, upper_bound};
 use crate::search::passage_rows::rows_of;
 use crate::snapshot::{Block, FileId, Snapshot, VectorBuffer};
@@ -52,45 +52,44 @@ impl QueryVector {
     /// When the record's vector can't be read.
     pub(crate) fn score(&self, block: &Block, slot: usize) -> Result<Score, Error> {
         if block.has_one_vector(slot) {
-            self.score_of_row(block, slot)
-        } else {
-            Ok(self.best_passage(block, slot)?.0)
+            return self.score_of_row(block, slot);
         }
+        let best = self.best_passages(block, slot, 1)?;
+        Ok(best.first().map_or(Score(0), |(score, _)| *score))
     }
 
-    /// The score of a record with several passages, and the number of the first passage that has it.
+    /// The scores and numbers of the best passages of a record, `count` at most. Of equal ones, the first in the text is
+    /// first.
     ///
     /// # Errors
     /// When a vector of the record can't be read.
-    pub(crate) fn best_passage(&self, block: &Block, slot: usize) -> Result<(Score, usize), Error> {
+    pub(crate) fn best_passages(
+        &self,
+        block: &Block,
+        slot: usize,
+        count: usize,
+    ) -> Result<Vec<(Score, usize)>, Error> {
+        if block.has_one_vector(slot) {
+            return Ok(vec![(self.score_of_row(block, slot)?, 0)]);
+        }
         let mut rows = rows_of(block, self.coded_for(block), slot);
         // Most rows are excluded by the score of the best, so their vectors need not be read.
         rows.sort_by(|(_, a), (_, b)| upper_bound(b).total_cmp(&upper_bound(a)));
-        let mut best: Option<(Score, Reverse<usize>)> = None;
+        // Descending by score, and within equal scores ascending by row.
+        let mut best: Vec<(Reverse<Score>, usize)> = Vec::with_capacity(count.min(rows.len()) + 1);
         for (row, candidate) in rows {
             let ScoreBounds { highest, .. } = ScoreBounds::of(&candidate);
-            if best.is_some_and(|(score, _)| highest < score) {
+            if best.len() == count && best.last().is_some_and(|(least, _)| highest < least.0) {
                 break;
             }
-            best = best.max(Some((self.score_of_row(block, row)?, Reverse(row))));
+            let found = (Reverse(self.score_of_row(block, row)?), row);
+            best.insert(best.partition_point(|other| *other < found), found);
+            best.truncate(count);
         }
-        let (score, Reverse(row)) = best.unwrap_or((Score(0), Reverse(slot)));
-        Ok((score, block.body.passage_of(row).1))
-    }
-
-    /// The place of the best passage of a record; `None` for a record with one vector.
-    ///
-    /// # Errors
-    /// When a vector of the record can't be read.
-    pub(crate) fn passage(&self, block: &Block, slot: usize) -> Result<Option<Passage>, Error> {
-        let Some(passages) = &block.body.passages else {
-            return Ok(None);
-        };
-        if block.has_one_vector(slot) {
-            return Ok(None);
-        }
-        let (_, passage) = self.best_passage(block, slot)?;
-        Ok(passages.place_of(slot, passage))
+        let numbered = best
+            .into_iter()
+            .map(|(Reverse(score), row)| (score, block.body.passage_of(row).1));
+        Ok(numbered.collect())
     }
 
     fn score_of_row(&self, block: &Block, row: usize) -> Result<Score, Error> {

@@ -1,0 +1,205 @@
+//! The members `passage` and `best_passages` of a result: what matches best of a text that is longer than the window of its model.
+
+use crate::columns::{ColumnId, ColumnNames};
+use crate::error::Error;
+use crate::filter::RequestReader;
+use crate::json::{write_passage, write_string, write_text};
+use crate::lexical::TextColumns;
+use crate::record::{Passage, Score};
+use crate::snapshot::{Block, Snapshot};
+
+/// The maximum of `passages`, the number of passages that a record may have by default.
+const MAX_LISTED: u64 = 64;
+/// The maximum of `neighbours`.
+const MAX_NEIGHBOURS: u64 = 8;
+
+/// What a search shows of the passages of its results.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PassagesRequest {
+    /// Whether a result with several passages shows the place of the best one.
+    pub(crate) best: bool,
+    /// How many of its best passages a result shows with their texts.
+    pub(crate) listed: usize,
+    /// How many passages before and after are joined with a listed one.
+    pub(crate) neighbours: usize,
+}
+
+impl PassagesRequest {
+    /// Reads the members `passages`, which is a flag or a number, and `neighbours`. Whatever explains its results shows the
+    /// best passages, too.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub(crate) fn parse(request: &RequestReader<'_>, explains: bool) -> Result<Self, Error> {
+        let within = |name: &str, max: u64| match request.integer(name)? {
+            Some(number) if !(1..=max).contains(&number) => {
+                let detail = format!("must be between 1 and {max}");
+                Err(Error::request(&format!("/{name}"), detail))
+            }
+            number => Ok(number.unwrap_or(0) as usize),
+        };
+        let is_number = request
+            .get("passages")
+            .is_some_and(serde_json::Value::is_number);
+        let listed = match is_number {
+            true => within("passages", MAX_LISTED)?,
+            false => 0,
+        };
+        Ok(Self {
+            best: explains || !is_number && request.flag("passages")?,
+            listed,
+            neighbours: within("neighbours", MAX_NEIGHBOURS)?,
+        })
+    }
+
+    /// Whether the vectors of the passages are needed.
+    pub(crate) fn needs_vectors(&self) -> bool {
+        self.best || self.listed > 0
+    }
+}
+
+/// The best passages of a record that has a vector, by its block and slot: scores and numbers of so many, the best first.
+pub(crate) type BestPassages<'a> =
+    dyn Fn(&Block, usize, usize) -> Result<Vec<(Score, usize)>, Error> + 'a;
+
+/// Writes the passages of results.
+pub(crate) struct PassageWriter<'a> {
+    pub(crate) request: PassagesRequest,
+    pub(crate) best: &'a BestPassages<'a>,
+    /// The columns whose texts the passages are from.
+    pub(crate) embedded: TextColumns,
+}
+
+impl PassageWriter<'_> {
+    /// Writes the members of a record.
+    ///
+    /// # Errors
+    /// The error of a vector that cannot be read.
+    pub(crate) fn write(
+        &self,
+        snapshot: &Snapshot,
+        (block, slot): (&Block, usize),
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let PassagesRequest { best, listed, .. } = self.request;
+        let places = block.places(slot);
+        if listed == 0 && !(best && places.is_some()) {
+            return Ok(());
+        }
+        let ranked = match block.has_vector(slot) {
+            true => (self.best)(block, slot, listed.max(1))?,
+            false => Vec::new(),
+        };
+        if let (true, Some(places), Some((_, first))) = (best, &places, ranked.first()) {
+            out.extend_from_slice(b",\"passage\":");
+            write_passage(&places[*first], out);
+            out.push(b'}');
+        }
+        if listed == 0 {
+            return Ok(());
+        }
+        out.extend_from_slice(b",\"best_passages\":[");
+        let start = out.len();
+        let columns = &block.body.columns;
+        let names = &snapshot.names;
+        let mut write = |place: &Passage, score: Score, text: &str| {
+            if out.len() > start {
+                out.push(b',');
+            }
+            write_passage(place, out);
+            out.extend_from_slice(b",\"score\":");
+            score.write(out);
+            out.extend_from_slice(b",\"text\":");
+            write_string(text, out);
+            out.push(b'}');
+        };
+        match places {
+            Some(places) => {
+                for (score, at) in ranked {
+                    let place = self.with_neighbours(&places, at);
+                    let mut text = Vec::new();
+                    let column = names.id(&place.column);
+                    if let Some(value) = column.and_then(|id| columns.value(slot, id)) {
+                        write_text(value, &mut text);
+                    }
+                    let text = String::from_utf8_lossy(&text);
+                    write(&place, score, slice(&text, place.start, place.end));
+                }
+            }
+            // The whole text is one passage.
+            None => {
+                if let Some((score, _)) = ranked.first() {
+                    let mut left = listed;
+                    self.embedded.each_text(columns, slot, |id, text| {
+                        if left > 0 {
+                            left -= 1;
+                            write(&whole(id, text, names), *score, text);
+                        }
+                    });
+                }
+            }
+        }
+        out.push(b']');
+        Ok(())
+    }
+
+    /// The place of a passage together with its neighbours in the same column.
+    fn with_neighbours(&self, places: &[Passage], at: usize) -> Passage {
+        let column = &places[at].column;
+        let first = at.saturating_sub(self.request.neighbours);
+        let last = (at + self.request.neighbours).min(places.len() - 1);
+        let joined = places[first..=last]
+            .iter()
+            .filter(|place| place.column == *column);
+        joined.fold(places[at].clone(), |sum, place| Passage {
+            start: sum.start.min(place.start),
+            end: sum.end.max(place.end),
+            ..sum
+        })
+    }
+}
+
+fn whole(column: ColumnId, text: &str, names: &ColumnNames) -> Passage {
+    Passage {
+        column: names.name(column).into(),
+        start: 0,
+        end: text.encode_utf16().count() as u32,
+    }
+}
+
+/// The part of a text between two places, in UTF-16 code units.
+fn slice(text: &str, start: u32, end: u32) -> &str {
+    let byte_of = |place: u32| {
+        let mut units = 0;
+        let letters = text.char_indices();
+        let mut at_place = letters.skip_while(|(_, letter)| {
+            let is_before = units < place;
+            units += letter.len_utf16() as u32;
+            is_before
+        });
+        at_place.next().map_or(text.len(), |(at, _)| at)
+    };
+    &text[byte_of(start)..byte_of(end.max(start))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_at_code_units_of_utf_16() {
+        let text = "a𝒞é b";
+        let units: Vec<u16> = text.encode_utf16().collect();
+        for start in 0..=units.len() {
+            for end in start..=units.len() {
+                let Ok(part) = String::from_utf16(&units[start..end]) else {
+                    continue;
+                };
+                assert_eq!(slice(text, start as u32, end as u32), part);
+            }
+        }
+        assert_eq!(slice(text, 2, 3), "");
+        assert_eq!(slice(text, 4, 100), " b");
+        assert_eq!(slice(text, 100, 3), "");
+    }
+}
