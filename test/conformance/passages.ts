@@ -71,7 +71,7 @@ export function describePassages(open: OpenDatabases): void {
       await database.upsert([
         { id: 1, data: { title: 'Minutes 𝒞', text: LONG, n: 1 } },
         { id: 2, data: { title: 'Coast', text: SHORT, tags: ['lamp', 'tower'], n: 2 } },
-        { id: 3, data: { title: `${FILLER.repeat(20)}𝒞`, text: `𝒞 ${FILLER.repeat(20)}${ANSWER}` } },
+        { id: 3, data: { title: `${FILLER.repeat(20)}𝒞`, text: `𝒞 ${FILLER.repeat(20)}${ANSWER}`, n: 3 } },
         { id: 4, data: { n: 4 } },
       ]);
       const { vectors: question } = await database.databases.texts.embed({ input: QUESTION }, {});
@@ -104,7 +104,9 @@ export function describePassages(open: OpenDatabases): void {
             ...rest
           } of results) {
             expect(rest).not.toHaveProperty('passage');
-            const whole = (await database.get(id)) as { data: Record<string, string | string[]> };
+            const whole = (await database.record(id)) as unknown as {
+              data: Record<string, string | string[]>;
+            };
             expect(Object.keys(data)).toEqual(shown ?? Object.keys(whole.data));
             const textOf = (column: string) => [whole.data[column] ?? ''].flat().join(', ');
             if (stored === undefined) {
