@@ -40,6 +40,16 @@ export function oneOf(...allowed: readonly string[]): OptionCheck {
 export const flag: OptionCheck = (value, pointer) =>
   typeof value === 'boolean' ? [] : wrongType(pointer, notOfType(value, 'boolean'));
 
+/** Yes, no, or a number. */
+export function flagOrInteger(minimum: number, maximum: number): OptionCheck {
+  const isNumber = integer(minimum, maximum);
+  return (value, pointer) => {
+    if (typeof value === 'boolean') return [];
+    if (typeof value === 'number') return isNumber(value, pointer);
+    return wrongType(pointer, `is ${shown(value)}, must be a boolean or an integer`);
+  };
+}
+
 /** A text that is not empty. */
 export const name: OptionCheck = (value, pointer) => {
   if (typeof value !== 'string') return wrongType(pointer, notOfType(value, 'string'));

@@ -1,8 +1,10 @@
 import { CosiftError } from '../errors.js';
 import { DATABASE_ID, EPOCH, isKeyReference, UUID } from './ids.js';
+import { MAX_NEIGHBOURS, MAX_PASSAGES } from './limits.js';
 import {
   callback,
   flag,
+  flagOrInteger,
   integer,
   listOf,
   matching,
@@ -43,7 +45,13 @@ const page = {
   distinct: partOfRequest,
   vectors: flag,
 };
-const search = { ...page, ...score, passages: partOfRequest, neighbours: partOfRequest, highlights: flag };
+const search = {
+  ...page,
+  ...score,
+  passages: flagOrInteger(1, MAX_PASSAGES),
+  neighbours: integer(1, MAX_NEIGHBOURS),
+  highlights: flag,
+};
 
 /**
  * Checks of the arguments and options of the library and the client, by call.

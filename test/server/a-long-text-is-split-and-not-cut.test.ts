@@ -101,8 +101,8 @@ test('by the client, and on the command line', async () => {
   const shown = (await remote.search('word', best)).results.map(({ best_passages }) => best_passages);
   const flags = ['--passages', '2', '--neighbours', '1', '--json'];
   const { stdout } = await cosift(...args.slice(0, -2), ...flags);
-  const lines = stdout.trim().split('\n');
-  expect(lines.map((line) => JSON.parse(line).best_passages)).toEqual(shown);
+  const listed = JSON.parse(stdout).results as typeof results;
+  expect(listed.map(({ best_passages }) => best_passages)).toEqual(shown);
   const refused = await cosift(...args.slice(0, -2), '--passages', '0');
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('--passages: is 0') });
 });
