@@ -325,7 +325,13 @@ export class Database<T extends Columns<T> = Data> {
   /** Returns a record by its integer id, its UUID, or `key:` and its key; undefined when there is none. */
   async get(id: number | string, options?: GetOptions): Promise<StoredRecord<T> | undefined> {
     checkOptions('record', { id });
-    return await recordOf(this, id, getOptions(options));
+    const { vectors, signal } = getOptions(options);
+    try {
+      return (await portOf(this).record(id, vectors, { signal })) as StoredRecord<T>;
+    } catch (error) {
+      if (isCode(error, 'record_not_found')) return undefined;
+      throw error;
+    }
   }
 
   /** Returns a record for each id, as {@link get} does, in the order of the ids. Each record is read for itself. */
@@ -334,8 +340,7 @@ export class Database<T extends Columns<T> = Data> {
     options?: GetOptions,
   ): Promise<(StoredRecord<T> | undefined)[]> {
     checkOptions('records', { ids });
-    const read = getOptions(options);
-    return await Promise.all(ids.map((id) => recordOf<T>(this, id, read)));
+    return await Promise.all(ids.map((id) => this.get(id, options)));
   }
 
   /**
@@ -430,19 +435,6 @@ const ports = new WeakMap<object, DatabasePort>();
 
 function portOf(database: object): DatabasePort {
   return ports.get(database) as DatabasePort;
-}
-
-async function recordOf<T extends Columns<T>>(
-  database: object,
-  id: number | string,
-  { vectors, signal }: CallOptions & { vectors: boolean },
-): Promise<StoredRecord<T> | undefined> {
-  try {
-    return (await portOf(database).record(id, vectors, { signal })) as StoredRecord<T>;
-  } catch (error) {
-    if (isCode(error, 'record_not_found')) return undefined;
-    throw error;
-  }
 }
 
 /** Requests pages of a database. */

@@ -40,16 +40,6 @@ export function oneOf(...allowed: readonly string[]): OptionCheck {
 export const flag: OptionCheck = (value, pointer) =>
   typeof value === 'boolean' ? [] : wrongType(pointer, notOfType(value, 'boolean'));
 
-/** Yes, no, or a number. */
-export function flagOrInteger(minimum: number, maximum: number): OptionCheck {
-  const isNumber = integer(minimum, maximum);
-  return (value, pointer) => {
-    if (typeof value === 'boolean') return [];
-    if (typeof value === 'number') return isNumber(value, pointer);
-    return wrongType(pointer, `is ${shown(value)}, must be a boolean or an integer`);
-  };
-}
-
 /** A text that is not empty. */
 export const name: OptionCheck = (value, pointer) => {
   if (typeof value !== 'string') return wrongType(pointer, notOfType(value, 'string'));
@@ -89,14 +79,6 @@ export function secret(what: string, isAllowed: (text: string) => boolean): Opti
     if (typeof value !== 'string') return wrongType(pointer, notOfType(value, 'string'));
     return isAllowed(value) ? [] : invalid(pointer, `is string, must be ${what}`);
   };
-}
-
-/** A list whose elements pass a check. */
-export function listOf(check: OptionCheck): OptionCheck {
-  return (value, pointer) =>
-    Array.isArray(value)
-      ? value.flatMap((element, at) => check(element, `${pointer}/${at}`))
-      : wrongType(pointer, notOfType(value, 'array'));
 }
 
 /** An object whose values pass a check. */

@@ -1,12 +1,9 @@
 import { CosiftError } from '../errors.js';
 import { DATABASE_ID, EPOCH, isKeyReference, UUID } from './ids.js';
-import { MAX_NEIGHBOURS, MAX_PASSAGES } from './limits.js';
 import {
   callback,
   flag,
-  flagOrInteger,
   integer,
-  listOf,
   matching,
   members,
   name,
@@ -45,13 +42,8 @@ const page = {
   distinct: partOfRequest,
   vectors: flag,
 };
-const search = {
-  ...page,
-  ...score,
-  passages: flagOrInteger(1, MAX_PASSAGES),
-  neighbours: integer(1, MAX_NEIGHBOURS),
-  highlights: flag,
-};
+const passages = { passages: partOfRequest, neighbours: partOfRequest };
+const search = { ...page, ...score, ...passages, highlights: flag };
 
 /**
  * Checks of the arguments and options of the library and the client, by call.
@@ -64,7 +56,7 @@ export const OPTIONS = {
   alias: { name: databaseId, database: databaseId },
   aliasName: { name: databaseId },
   record: { id: recordId },
-  records: { ids: listOf(recordId) },
+  records: { ids: satisfying('an array', Array.isArray) },
   call: { signal },
   get: { vectors: flag, signal },
   patch: { ifChangedAt: name, signal },

@@ -23,10 +23,10 @@ describe.each(['library', 'client'])('%s', (side) => {
     const database = (sides.get(side) as Databases).database('fans');
     await expect(database.getMany([1, 1.5])).rejects.toMatchObject({
       code: 'invalid_request',
-      problems: [{ pointer: '/ids/1', code: 'invalid_value' }],
+      problems: [{ pointer: '/id', code: 'invalid_value' }],
     });
     await expect(database.getMany('7' as never)).rejects.toMatchObject({
-      problems: [{ pointer: '/ids', code: 'wrong_type' }],
+      problems: [{ pointer: '/ids', code: 'invalid_value' }],
     });
     await expect((sides.get(side) as Databases).database('none').getMany([1])).rejects.toMatchObject({
       code: 'database_not_found',

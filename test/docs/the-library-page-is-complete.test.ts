@@ -60,6 +60,7 @@ test('every option that a call checks is in the chapter of the call or of its op
     alias: 'Databases.setAlias',
     aliasName: 'Databases.deleteAlias',
     record: 'Database.get',
+    records: 'Database.getMany',
     batchSearch: 'Database.searchMany',
     call: 'CallOptions',
     embed: 'Databases.embed',

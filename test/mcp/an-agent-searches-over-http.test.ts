@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { LINES_TYPE, Service } from '../server/service.js';
 import { Agent, ERAS } from './agent.js';
 
@@ -171,4 +171,15 @@ test('a misspelt column is pointed out', async () => {
   const { structured } = await agent.call('query', { database: 'facts', where: "contry = 'France'" });
   expect(structured.total).toBe(0);
   expect(structured.warnings).toEqual(['no record has a column "contry"; did you mean "country"?']);
+});
+
+test('a call leaves no timer that waits for the bodies of the requests it made', async () => {
+  const agent = await Agent.overHttp(service, service.adminKey, ERAS[0]!);
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    await agent.call('list_databases', {});
+    await expect.poll(() => vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
 });

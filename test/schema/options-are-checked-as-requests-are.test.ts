@@ -9,8 +9,6 @@ const VALUES: Record<string, unknown[]> = {
   threshold: [-0.1, -0, 0, 0.5, 1, 1.000_001, '1', null, false, {}],
   total: [true, false, null, 0, 'true'],
   explain: [true, false, null, 0, 'true'],
-  passages: [true, false, 1, 64, null, 0, 65, 1.5, 'true', []],
-  neighbours: [1, 8, 0, 9, null, true, 1.5, '1'],
   highlights: [true, false, null, 0, 'true'],
 };
 
@@ -18,8 +16,7 @@ const VALUES: Record<string, unknown[]> = {
 function requestOf(option: string, value: unknown): object {
   if (option === 'limit') return { search: { text: 'a' }, pagination: { limit: value } };
   if (option === 'threshold') return { search: { text: 'a', threshold: value } };
-  const passages = option === 'neighbours' ? { passages: 1 } : {};
-  return { search: { text: 'a', lexical: 0.5 }, ...passages, [option]: value };
+  return { search: { text: 'a', lexical: 0.5 }, [option]: value };
 }
 
 const problemOf = (check: () => unknown) => {

@@ -41,7 +41,8 @@ export function readBodies(
   app.decorateRequest('hasWaitedForBody', false);
   app.removeAllContentTypeParsers();
   app.addHook('onResponse', ({ raw, caller }, _reply, done) => {
-    if (raw.complete) return done();
+    // A request of the service itself has no connection, and does not say whether it is complete.
+    if (raw.complete !== false) return done();
     if (refusalOf(raw) !== undefined) closeUnread(raw.socket);
     else drain(raw, caller === null ? UNKNOWN_CALLER : { maxBytes: limits.batch_bytes, maxMs: timeoutMs });
     return done();
