@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Action } from '../schema/keys.js';
 import { report, warn } from './failure.js';
 import { SharedTarget } from './shared-target.js';
 import { type TargetOptions, targetCommand } from './target.js';
@@ -25,9 +26,13 @@ async function serve(options: McpOptions): Promise<void> {
   // Opened by the first call: a client may start a process only to learn which version it speaks.
   const target = new SharedTarget(options);
   const open = () => target.open();
-  const handle = serveStdio(() => makeServer({ open, mayWrite: options.allowWrite === true }), {
-    onerror: ({ message }) => warn(message),
-  });
+  const server = async () => {
+    const allowed = await target.actions();
+    const may = (action: Action) =>
+      (allowed?.includes(action) ?? true) && (options.allowWrite === true || action !== 'records.write');
+    return makeServer({ open, may });
+  };
+  const handle = serveStdio(server, { onerror: ({ message }) => warn(message) });
   const close = async () => {
     await handle.close();
     await target.close();

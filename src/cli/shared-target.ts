@@ -2,7 +2,11 @@ import type { Databases } from '../api/index.js';
 import { CosiftError, isCode } from '../errors.js';
 import { readAddress } from '../files/address-file.js';
 import type { Target } from '../mcp/index.js';
+import type { Action } from '../schema/keys.js';
 import { connection, openTarget, type TargetOptions } from './target.js';
+
+/** How long an agent waits for its tools while a server does not say what the key may do. */
+const MAX_WAIT_MS = 2_000;
 
 /** What a command works on for a long time. While a server has the directory open, the server answers. */
 export class SharedTarget {
@@ -21,6 +25,18 @@ export class SharedTarget {
       this.#opening = undefined;
     });
     return this.#opening;
+  }
+
+  /** Returns what the given key may do; undefined if there is none, or if no server tells: then the calls fail. */
+  async actions(): Promise<readonly Action[] | undefined> {
+    const { url, key } = this.#options;
+    if (url === undefined && key === undefined) return undefined;
+    try {
+      const { ownKey } = await this.open();
+      return (await ownKey?.({ signal: AbortSignal.timeout(MAX_WAIT_MS) }))?.actions;
+    } catch {
+      return undefined;
+    }
   }
 
   async close(): Promise<void> {

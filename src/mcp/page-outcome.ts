@@ -7,7 +7,8 @@ import { areCut, shownRecords } from './shown-records.js';
 import type { Target } from './target.js';
 
 const CUT =
-  'Some values are cut, and `cut` says how much of each is shown: `get` shows more, and so do fewer `columns` or a lower `limit`.';
+  'Some values are cut, and `cut` says which part of each is shown: fewer `columns` or a lower `limit` show more';
+const GET = ', and so does `get`';
 
 /** Maximum number of warnings, and of the characters of each as JSON. */
 const MAX_WARNINGS = 3;
@@ -18,7 +19,7 @@ export async function pageOutcome(
   { results, total, pagination, facets = [] }: Page<StoredRecord>,
   database: string,
   { databases }: Target,
-  { filter, named }: { filter: Filter | undefined; named: readonly string[] },
+  { filter, named, mayGet }: { filter: Filter | undefined; named: readonly string[]; mayGet: boolean },
 ): Promise<Outcome> {
   const unknown = await unknownColumns(databases, database, [...columnsOf(filter), ...named]);
   // They contain names of columns, which others have stored.
@@ -33,7 +34,7 @@ export async function pageOutcome(
     notes: [
       matches === 1 ? '1 match.' : `${matches} matches, ${shown.length} of them here.`,
       ...(cursor === undefined ? [] : [`The next ones: the same arguments and cursor ${cursor}`]),
-      ...(areCut(shown) ? [CUT] : []),
+      ...(areCut(shown) ? [mayGet ? `${CUT}${GET}.` : `${CUT}.`] : []),
     ],
     members: {
       ...(warnings.length > 0 && { warnings }),

@@ -1,6 +1,7 @@
 import { column } from '../schema/filter.js';
 import { DATABASE_ID } from '../schema/ids.js';
 import { count, list, text } from '../schema/json-schema.js';
+import type { Action } from '../schema/keys.js';
 import { MAX_CURSOR_LENGTH } from '../schema/limits.js';
 import type { Outcome } from './outcome.js';
 import type { Target } from './target.js';
@@ -12,9 +13,15 @@ export interface Tool<Arguments = unknown> {
   description: string;
   input: Schema;
   output: Schema;
-  /** Whether the tool changes records. */
-  writes?: true;
-  run(given: Arguments, target: Target, signal: AbortSignal): Promise<Outcome>;
+  /** What the key has to be allowed; absent if any key will do. */
+  action?: Action;
+  run(given: Arguments, target: Target, call: Call): Promise<Outcome>;
+}
+
+export interface Call {
+  signal: AbortSignal;
+  /** Whether the agent has the tool `get`. */
+  mayGet: boolean;
 }
 
 /** The JSON schema of an object. */

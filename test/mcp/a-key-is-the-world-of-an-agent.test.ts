@@ -61,12 +61,18 @@ test.each(ERAS)('%s: a key with a filter sees nothing outside of it', async (era
   }
 });
 
-test('a key that may only search sees its databases, and is told what it may not do', async () => {
+test('a key that may only search sees its databases, and has no tool for more', async () => {
   const agent = await Agent.overHttp(service, await keyWith({ actions: ['search'] }));
   const { structured } = await agent.call('list_databases', {});
   expect(structured.databases).toMatchObject([{ id: 'ours', records: 2 }]);
-  const { text, isError } = await agent.call('get', { database: 'ours', ids: [1] });
-  expect([isError, text]).toEqual([true, expect.stringContaining('lacks the action records.read')]);
+  expect(await agent.tools()).toEqual(['list_databases', 'search', 'query']);
+  expect(agent.client.getInstructions()).not.toMatch(/\bget\b/);
+  const data = { text: 'long '.repeat(3_000) };
+  await service.call('POST', '/v1/databases/ours/records', { records: [{ id: 9, data }] });
+  const { structured: cut } = await agent.call('query', { database: 'ours' });
+  await service.call('DELETE', '/v1/databases/ours/records/9');
+  expect(cut.notes.join()).toMatch(/values are cut/);
+  expect(cut.notes.join()).not.toContain('`get`');
   const any = await Agent.overHttp(service, await keyWith({ actions: ['search'], databases: '*' }));
   expect((await any.call('list_databases', {})).text).toContain('take the id of a database');
 });

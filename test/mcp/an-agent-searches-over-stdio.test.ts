@@ -101,6 +101,31 @@ test('a service elsewhere is reached by its address, within its key', async () =
   expect([isError, text]).toEqual([true, expect.stringContaining('another key')]);
 });
 
+test('the tools are those that the key may use', async () => {
+  const data = await factsDirectory();
+  const { url } = await serve(data);
+  const created = await cosift(
+    'key',
+    'create',
+    '--name',
+    'a',
+    '--actions',
+    'search',
+    '--url',
+    url,
+    '--key',
+    KEY,
+  );
+  const key = created.stdout.trim();
+  for (const place of [
+    ['--url', url],
+    ['--data', data],
+  ]) {
+    const agent = await Agent.overStdio([...place, '--key', key, '--allow-write']);
+    expect(await agent.tools()).toEqual(['list_databases', 'search', 'query']);
+  }
+});
+
 test('a directory that another program has open is refused with what helps', async () => {
   const data = await factsDirectory();
   const holder = await Agent.overStdio(['--data', data]);

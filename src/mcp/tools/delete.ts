@@ -11,7 +11,7 @@ export const DELETE: Tool<Arguments> = {
   name: 'delete',
   title: 'Delete records',
   description: 'Deletes records by their ids. They cannot be restored.',
-  writes: true,
+  action: 'records.write',
   input: object(undefined, {
     database,
     ids: list(recordId, 'Ids of records: integers, UUIDs, or `key:` and a key.', {
@@ -20,7 +20,7 @@ export const DELETE: Tool<Arguments> = {
     }),
   }),
   output: object(undefined, { notes, deleted: count('Number of deleted records.') }),
-  run: async ({ database, ids }, { databases }, signal) => {
+  run: async ({ database, ids }, { databases }, { signal }) => {
     const deleted = await databases.database(database).delete({ ids, signal });
     return { notes: [`${deleted} deleted.`], members: { deleted }, data: [] };
   },

@@ -18,6 +18,7 @@ export const GET: Tool<Arguments> = {
   description:
     'Returns records by their ids, with as much of their values as there is room for. One record, or fewer columns, show more. ' +
     'start reads on in a long text or list.',
+  action: 'records.read',
   input: object(undefined, {
     database,
     ids: list(recordId, 'Ids of records: integers, UUIDs, or `key:` and a key.', {
@@ -34,7 +35,7 @@ export const GET: Tool<Arguments> = {
     results: list({ type: 'object' }, 'The records that there are, in the order of the ids.'),
     'missing?': list(recordId, 'The ids without a record.'),
   }),
-  run: async ({ database: id, ids, columns, start = 0 }, { databases }, signal) => {
+  run: async ({ database: id, ids, columns, start = 0 }, { databases }, { signal }) => {
     const database = databases.database(id);
     const found = await Promise.all(ids.map((id) => database.get(id, { signal })));
     const records = found.filter((record) => record !== undefined);

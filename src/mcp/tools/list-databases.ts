@@ -38,7 +38,7 @@ export const LIST_DATABASES: Tool<Arguments> = {
     databases: list({ type: 'object' }, 'The databases, ordered by id.'),
     'left_out?': count('Databases for which there was no room.'),
   }),
-  run: async ({ database }, target, signal) => {
+  run: async ({ database }, target, { signal, mayGet }) => {
     const { described, isSampled } = await describe(target, database, { signal });
     const share = Math.floor(BUDGET / Math.max(1, described.length));
     const fitting = described.slice(0, Math.floor(BUDGET / MIN_SHARE)).map((one) => withinShare(one, share));
@@ -48,7 +48,9 @@ export const LIST_DATABASES: Tool<Arguments> = {
         described.length === 1 ? '1 database.' : `${described.length} databases.`,
         ...(isSampled ? [SAMPLED] : []),
         ...(leftOut > 0 ? [`${leftOut} are left out.`] : []),
-        ...(fitting.some(({ left_out }) => left_out !== undefined) ? [FEWER] : []),
+        ...(fitting.some(({ left_out }) => left_out !== undefined)
+          ? [mayGet ? `${FEWER}${GET}.` : `${FEWER}.`]
+          : []),
       ],
       members: { databases: fitting, ...(leftOut > 0 && { left_out: leftOut }) },
       data: fitting,
@@ -57,14 +59,14 @@ export const LIST_DATABASES: Tool<Arguments> = {
 };
 
 const SAMPLED = `The key may not describe databases, so the columns are those of up to ${SAMPLE} records that it sees.`;
-const FEWER =
-  'Some columns are left out: `database` shows more of one database, and `get` shows all of a record.';
+const FEWER = 'Some columns are left out: `database` shows more of one database';
+const GET = ', and `get` shows all of a record';
 
 /** Characters that a database takes without its columns. */
 const MIN_SHARE = 120;
 
 async function describe(
-  { databases, visibleDatabases }: Target,
+  { databases, ownKey }: Target,
   id: string | undefined,
   options: CallOptions,
 ): Promise<{ described: Described[]; isSampled: boolean }> {
@@ -75,8 +77,8 @@ async function describe(
         : [await databases.database(id).describe(options)];
     return { described, isSampled: false };
   } catch (error) {
-    if (!isCode(error, 'forbidden') || visibleDatabases === undefined) throw error;
-    const ids = id === undefined ? await visibleDatabases(options) : [id];
+    if (!isCode(error, 'forbidden') || ownKey === undefined) throw error;
+    const ids = id === undefined ? (await ownKey(options)).databases : [id];
     if (ids === '*') {
       const detail = `${error.detail}; search and query take the id of a database, which whoever runs the agent knows`;
       throw new CosiftError('forbidden', detail, { cause: error });

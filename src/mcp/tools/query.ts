@@ -22,6 +22,7 @@ export const QUERY: Tool<Arguments> = {
   description:
     'Returns the records of a database that pass a filter, in the order of a column, and counts all of them; with count_by ' +
     'also by the values of columns. Use search to find by meaning.',
+  action: 'search',
   input: object(undefined, {
     database,
     'where?': where,
@@ -41,7 +42,7 @@ export const QUERY: Tool<Arguments> = {
   run: async (
     { database, where, count_by: counted = [], limit = DEFAULT_LIMIT, ...given },
     target,
-    signal,
+    { signal, mayGet },
   ) => {
     const filter = where === undefined ? undefined : parseWhere(where);
     const facets = counted.map((column) => ({ column }));
@@ -52,6 +53,6 @@ export const QUERY: Tool<Arguments> = {
       ...counted,
       ...(given.sort?.column === undefined ? [] : [given.sort.column]),
     ];
-    return await pageOutcome(page, database, target, { filter, named });
+    return await pageOutcome(page, database, target, { filter, named, mayGet });
   },
 };

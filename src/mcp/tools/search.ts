@@ -20,6 +20,7 @@ export const SEARCH: Tool<Arguments> = {
   description:
     'Finds the records of a database that are similar in meaning to a text, most similar first, and counts all of them. Of a ' +
     'long text, the passage that matches best is shown.',
+  action: 'search',
   input: object(undefined, {
     database,
     query: {
@@ -39,10 +40,10 @@ export const SEARCH: Tool<Arguments> = {
     ...paging,
   }),
   output: object(undefined, pageMembers),
-  run: async ({ database, query, where, limit = DEFAULT_LIMIT, ...given }, target, signal) => {
+  run: async ({ database, query, where, limit = DEFAULT_LIMIT, ...given }, target, { signal, mayGet }) => {
     const filter = where === undefined ? undefined : parseWhere(where);
     const options = { ...given, filter, limit, total: true, passages: true, signal };
     const page = await target.databases.database(database).search(query, options);
-    return await pageOutcome(page, database, target, { filter, named: given.columns ?? [] });
+    return await pageOutcome(page, database, target, { filter, named: given.columns ?? [], mayGet });
   },
 };

@@ -15,7 +15,7 @@ export const UPSERT: Tool<Arguments> = {
   description:
     'Stores records in a database: all of them, or none if one is not valid. A stored record with the same id, UUID or key ' +
     'is replaced as a whole.',
-  writes: true,
+  action: 'records.write',
   input: object(undefined, {
     database,
     records: list(
@@ -39,7 +39,7 @@ export const UPSERT: Tool<Arguments> = {
     changed: count('Number of records with new content.'),
     unchanged: count('Number of records that had this content already.'),
   }),
-  run: async ({ database, records }, { databases }, signal) => {
+  run: async ({ database, records }, { databases }, { signal }) => {
     const { results, created, changed, unchanged } = await databases
       .database(database)
       .upsert(records, { signal });

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { Action } from '../../schema/keys.js';
 import { callerOf } from '../admission/access.js';
 import { onClose } from '../http/on-close.js';
 import { fetchFrom } from '../http/own-requests.js';
@@ -17,8 +18,8 @@ export const MCP: Resource = {
     summary: 'Speak the Model Context Protocol',
     description:
       'A server of MCP without sessions: each request stands for itself. A call of a tool makes requests of this API with the ' +
-      'key of the request, which count as requests of their own. There are tools that write if the setting `mcp_write` ' +
-      'allows them and the key has the action `records.write`.',
+      'key of the request, which count as requests of their own. There are tools for the actions of the ' +
+      'key; those that write, only if the setting `mcp_write` allows them.',
     body: 'McpMessage',
     success: [
       { status: 200, description: 'The response', type: 'application/json' },
@@ -78,8 +79,9 @@ async function answerer({ mcp: { inject, allowsWrites } }: Dependencies) {
       maxWaitMs: MAX_WAIT_MS,
       fetch: fetchFrom(inject, request),
     });
-    const mayWrite = allowsWrites && caller.actions.has('records.write');
-    const { fetch } = createMcpHandler(() => makeServer({ open: async () => target, mayWrite }));
+    const may = (action: Action) =>
+      caller.actions.has(action) && (allowsWrites || action !== 'records.write');
+    const { fetch } = createMcpHandler(() => makeServer({ open: async () => target, may }));
     const headers = Object.entries(request.headers).filter(([name]) => PASSED_ON.test(name));
     const web = new Request('http://localhost/mcp', {
       method: 'POST',
