@@ -21,7 +21,7 @@ export function mcpCommand(): Command {
 }
 
 async function serve(options: McpOptions): Promise<void> {
-  const { makeServer, serveStdio } = await import('../mcp/index.js');
+  const { LineTransport, makeServer, serveStdio } = await import('../mcp/index.js');
   const { closeOnSignal } = await import('../server/close-on-signal.js');
   // Opened by the first call: a client may start a process only to learn which version it speaks.
   const target = new SharedTarget(options);
@@ -32,12 +32,16 @@ async function serve(options: McpOptions): Promise<void> {
       (allowed?.includes(action) ?? true) && (options.allowWrite === true || action !== 'records.write');
     return makeServer({ open, may });
   };
-  const handle = serveStdio(server, { onerror: ({ message }) => warn(message) });
+  const transport = new LineTransport(process.stdin, process.stdout);
+  const handle = serveStdio(server, {
+    transport,
+    onerror: ({ message }) => warn(message),
+  });
   const close = async () => {
     await handle.close();
     await target.close();
   };
   closeOnSignal(close, report);
-  await new Promise((resolve) => process.stdin.once('close', resolve).once('end', resolve));
+  await transport.finished;
   await close();
 }

@@ -164,10 +164,61 @@ test.each(['SIGTERM', 'end of input'])(
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line));
-    expect(messages.map(({ jsonrpc, id }) => [jsonrpc, id])).toEqual([
-      ['2.0', 1],
-      ['2.0', 2],
+    expect(messages.map(({ jsonrpc, id }) => `${jsonrpc} ${id}`).sort()).toEqual([
+      '2.0 1',
+      '2.0 2',
+      '2.0 null',
     ]);
     expect((await cosift('databases', 'list', '--data', data)).code).toBe(0);
   },
 );
+
+/** Runs `cosift mcp` on an input, and returns its exit code and its messages. */
+async function answersTo(input: string): Promise<{ code: unknown; messages: Record<string, unknown>[] }> {
+  const data = await factsDirectory();
+  const command = new Command(['mcp', '--data', data]);
+  command.child.stdin.end(input);
+  const code = await command.ended();
+  const lines = command.stdout.split('\n').filter((line) => line !== '');
+  return { code, messages: lines.map((line) => JSON.parse(line)) };
+}
+
+test('a line that is no message gets an error, however long it is', async () => {
+  const long = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 8,
+    method: 'ping',
+    params: { x: 'x'.repeat(11_000_000) },
+  });
+  const lines = [
+    '{"jsonrpc":',
+    '[]',
+    '{"jsonrpc":"2.0","id":7}',
+    '{"jsonrpc":"1.0","id":"a","method":"ping"}',
+    '',
+    long,
+  ];
+  const { code, messages } = await answersTo(`${lines.join('\n')}\n${LIST}`);
+  expect(code).toBe(0);
+  const failed = messages.filter(({ error }) => error !== undefined);
+  expect(failed.map(({ id, error }) => [id, (error as { code: number }).code])).toEqual([
+    [null, -32_700],
+    [null, -32_600],
+    [7, -32_600],
+    ['a', -32_600],
+    [null, -32_600],
+  ]);
+  expect(messages.at(-1)).toMatchObject({ id: 1, result: { tools: expect.any(Array) } });
+});
+
+test('the calls in flight at the end of the input are answered', async () => {
+  const calls = Array.from({ length: 5 }, (_, at) => {
+    const params = { name: 'search', arguments: { ...TOWER, query: `tower ${at}` } };
+    return JSON.stringify({ jsonrpc: '2.0', id: at + 2, method: 'tools/call', params });
+  });
+  // The last line has no end.
+  const { code, messages } = await answersTo(`${LIST}${calls.join('\n')}`);
+  expect(code).toBe(0);
+  expect(messages.map(({ id }) => id).sort()).toEqual([1, 2, 3, 4, 5, 6]);
+  for (const { result } of messages) expect(result).toBeDefined();
+});
