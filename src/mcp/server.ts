@@ -1,3 +1,4 @@
+import { isCode } from '../errors.js';
 import { packageVersion } from '../platform/platform.js';
 import type { Action } from '../schema/keys.js';
 import { checkedSchemas } from './checked.js';
@@ -62,8 +63,13 @@ export function makeServer({ open, may }: ServerOptions): McpServer {
       },
     };
     server.registerTool(name, config, async (given, { mcpReq: { signal } }) => {
+      const result = async () => resultOf(await run(given, await open(), { signal, mayGet }));
       try {
-        return resultOf(await run(given, await open(), { signal, mayGet }));
+        return await result().catch((error) => {
+          // A server that ends during the call may leave the directory to another one. A write may have been carried out.
+          if (writes || !isCode(error, 'unreachable')) throw error;
+          return result();
+        });
       } catch (error) {
         throw toolError(error);
       }

@@ -1,6 +1,9 @@
+import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { Command, cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 import { Agent, ERAS } from './agent.js';
 
@@ -77,6 +80,29 @@ test('the admin key of a directory is for the address in the directory, whatever
   await writeFile(path.join(data, 'address'), 'http://cosift.invalid:9\n');
   const agent = await Agent.overStdio(['--data', data]);
   expect((await agent.call('search', TOWER)).text).toContain('http://cosift.invalid:9 cannot be reached');
+});
+
+test('a read during which the server ends is repeated, and a write is not', async () => {
+  const data = await factsDirectory();
+  await writeFile(path.join(data, 'admin.key'), KEY);
+  const holder = await Agent.overStdio(['--data', data]);
+  await holder.call('search', TOWER);
+  let requests = 0;
+  const server = createServer(async ({ url, socket }) => {
+    requests++;
+    if (url?.endsWith('/search')) await holder.client.close();
+    socket.destroy();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  await writeFile(path.join(data, 'address'), `http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
+  const agent = await Agent.overStdio(['--data', data, '--allow-write']);
+  const records = [{ data: { name: 'another' } }];
+  const { isError, text } = await agent.call('upsert', { database: 'facts', records });
+  expect([isError, text]).toEqual([true, expect.stringContaining('may have been carried out')]);
+  expect(requests).toBe(1);
+  expect((await agent.call('search', TOWER)).structured.results).toHaveLength(1);
+  expect(requests).toBe(2);
 });
 
 test('the address of a service that was killed leads nowhere', async () => {
