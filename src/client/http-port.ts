@@ -120,17 +120,25 @@ export class HttpPort implements DatabasePort {
     options: CallOptions,
   ): Promise<unknown> {
     const isConditional = request.if_changed_at !== undefined;
-    return this.#transport.run((send) =>
-      send('PATCH', this.#recordPath(id), SHAPES.record, JSON.stringify(request), {
-        ...options,
-        isConditional,
-      }),
-    );
+    return this.#transport.send('PATCH', this.#recordPath(id), SHAPES.record, request, {
+      ...options,
+      isConditional,
+    });
   }
 
-  /** The request is sent again after a lost response: records that the first request deleted are then not counted. */
-  delete({ request }: CheckedRequest<object>, options: CallOptions): Promise<{ deleted: number }> {
-    return this.#transport.json('POST', `${this.#path}/records/delete`, SHAPES.deletion, request, options);
+  /**
+   * A request without conditions is sent again after a lost response: records that the first request deleted are then not
+   * counted.
+   */
+  delete(
+    { request }: CheckedRequest<{ ids?: readonly unknown[] }>,
+    options: CallOptions,
+  ): Promise<{ deleted: number }> {
+    const isConditional = request.ids?.some((id) => typeof id === 'object') ?? false;
+    return this.#transport.send('POST', `${this.#path}/records/delete`, SHAPES.deletion, request, {
+      ...options,
+      isConditional,
+    });
   }
 
   changes(request: ChangesRequest, options: CallOptions): Promise<Changes> {

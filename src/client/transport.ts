@@ -109,6 +109,17 @@ export class Transport {
     options?: CallOptions,
   ): Promise<T> {
     checkOptions('call', options === undefined ? {} : options);
+    return this.send(method, path, shape, body, options);
+  }
+
+  /** As {@link json}, with options that are checked. */
+  async send<T>(
+    method: Method,
+    path: string,
+    shape: Shape,
+    body: unknown,
+    options?: StoppableCall,
+  ): Promise<T> {
     return this.#calls.run(() => this.#json(method, path, shape, JSON.stringify(body), options));
   }
 

@@ -13,12 +13,21 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** Listens in front of a server. `cut` ends all its connections. */
-async function proxy(target: string): Promise<{ url: string; cut: () => void }> {
+/**
+ * Listens in front of a server. `cut` ends all its connections; `untilSent` holds back the responses, and waits until a
+ * request has a text.
+ */
+async function proxy(target: string) {
   const sockets = new Set<Socket>();
+  let sent = '';
+  let isHeld = false;
   const server = createServer((socket) => {
     const upstream = connect(Number(new URL(target).port), '127.0.0.1');
-    socket.pipe(upstream).pipe(socket);
+    socket.pipe(upstream);
+    socket.on('data', (chunk) => {
+      sent += chunk;
+    });
+    upstream.on('data', (chunk) => isHeld || socket.write(chunk)).on('end', () => socket.end());
     const end = () => {
       socket.destroy();
       upstream.destroy();
@@ -33,7 +42,11 @@ async function proxy(target: string): Promise<{ url: string; cut: () => void }> 
   const cut = () => {
     for (const socket of sockets) socket.destroy();
   };
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cut };
+  const untilSent = async (text: string) => {
+    isHeld = true;
+    await expect.poll(() => sent).toContain(text);
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cut, untilSent };
 }
 
 test('the rest of the rows is sent again after the connection is lost, and nothing is stored twice', async () => {
@@ -63,6 +76,42 @@ test('the rest of the rows is sent again after the connection is lost, and nothi
   await writeFile(file, lines(1, 8_000));
   const again = await cosift('import', file, ...args, url);
   expect(again.stdout).toContain(': 0 created, 0 changed, 8,000 unchanged, 0 bad lines');
+});
+
+test('rows with a condition are not sent again, because they may be stored', async () => {
+  const directory = await temporaryDirectory();
+  const { url } = await serve(join(directory, 'data'));
+  const between = await proxy(url);
+  const command = new Command([
+    'import',
+    '-',
+    ...['--database', 'd', '--dimensions', '2', '--key', KEY],
+    ...['--url', between.url],
+  ]);
+  const line = (id: number) => `${JSON.stringify({ id, data: {}, vector: [1, 0], if_changed_at: null })}\n`;
+  command.child.stdin.write(`${line(1)}${line(2)}{"id":-1,"data":{}}\n`);
+  await command.waitFor('stderr', /line 3: \/id: /);
+  const sent = between.untilSent('"id":4');
+  command.child.stdin.write(line(4));
+  await sent;
+  between.cut();
+  expect(await command.ended()).toBe(1);
+  expect(command.stderr).toContain(
+    'rows with if_changed_at may be stored: compare before you import them again',
+  );
+  expect(command.stderr).not.toContain('trying again');
+});
+
+test('a file whose rows have conditions and only partly an id is imported', async () => {
+  const directory = await temporaryDirectory();
+  const file = join(directory, 'a.ndjson');
+  const rows = [
+    { key: 'q', data: { n: 1 }, vector: [1, 0], if_changed_at: null },
+    { id: 50, data: { n: 2 }, vector: [1, 0], if_changed_at: null },
+  ];
+  await writeFile(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  const args = ['--database', 'd', '--dimensions', '2', '--data', join(directory, 'data')];
+  expect(await cosift('import', file, ...args)).toMatchObject({ code: 0 });
 });
 
 test('an import that deletes stops when the connection is lost, and deletes nothing', async () => {

@@ -55,8 +55,9 @@ test('records without an identity, equal ones included', async () => {
 });
 
 test('a write with a condition is not sent again, because the first one may have been carried out', async () => {
-  const isWrite = (method?: string, url?: string) => /\/records(\/1)?$/.test(url ?? '') && method !== 'GET';
-  const { proxy, counts, url } = await losing(2, isWrite);
+  const isWrite = (method?: string, url?: string) =>
+    /\/records(\/1|\/delete)?$/.test(url ?? '') && method !== 'GET';
+  const { proxy, counts, url } = await losing(3, isWrite);
   const client = new Client({ url, key: service.adminKey });
   const database = await client.createDatabase('conditional', { dimensions: 2 });
   const lost = { code: 'unreachable' };
@@ -64,8 +65,13 @@ test('a write with a condition is not sent again, because the first one may have
   await expect(database.upsert([record])).rejects.toMatchObject(lost);
   const ifChangedAt = (await database.get(1))?.timestamps.changed_at;
   await expect(database.patch(1, { n: 2 }, { ifChangedAt })).rejects.toMatchObject(lost);
-  expect((await database.get(1))?.data).toEqual({ n: 2 });
-  expect(counts.writes).toBe(2);
+  const patched = await database.get(1);
+  expect(patched?.data).toEqual({ n: 2 });
+  const ids = [{ id: 1, if_changed_at: patched?.timestamps.changed_at ?? '' }];
+  await expect(database.delete({ ids })).rejects.toMatchObject(lost);
+  expect(await database.get(1)).toBeUndefined();
+  expect(counts.writes).toBe(3);
+  await database.upsert([record]);
   const { problems } = await database.patch(1, { n: 3 }, { ifChangedAt }).catch((error) => error);
   expect(problems).toMatchObject([{ pointer: '/ifChangedAt', code: 'precondition_failed' }]);
   expect(problems[0].changed_at > (ifChangedAt as string)).toBe(true);

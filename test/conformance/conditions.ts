@@ -178,6 +178,22 @@ export function describeConditions(open: OpenDatabases): void {
       expect((await database.record(1)).data).toEqual({ n: 48 });
     });
 
+    test('of records that are written back with the times they had lose no change', async () => {
+      const database = await shared.create();
+      await database.upsert([recordOf(1, 0)]);
+      const counted = async (): Promise<void> => {
+        const { timestamps, data } = await database.record(1, 'both');
+        const n = (data as { n: number }).n + 1;
+        const whole = { ...recordOf(1, n), timestamps, if_changed_at: timestamps.changed_at };
+        return database.upsert([whole]).then(
+          () => undefined,
+          (error) => (isCode(error, 'precondition_failed') ? counted() : Promise.reject(error)),
+        );
+      };
+      await Promise.all(Array.from({ length: 8 }, counted));
+      expect((await database.record(1)).data).toEqual({ n: 8 });
+    });
+
     test('of eight writers that create one record create it once', async () => {
       const database = await shared.create();
       const create = (n: number) =>

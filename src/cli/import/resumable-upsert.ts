@@ -1,4 +1,5 @@
 import type { Database } from '../../api/index.js';
+import { CosiftError, isCode } from '../../errors.js';
 import type { Row } from '../../readers/rows.js';
 import type { LineSummary } from '../../schema/index.js';
 import { type AttemptCalls, Attempts } from './attempts.js';
@@ -7,6 +8,8 @@ import { type AttemptCalls, Attempts } from './attempts.js';
 const MIN_REMOVED = 16_384;
 /** Bytes of rows that are sent as one chunk. */
 const CHUNK_BYTES = 1 << 16;
+
+const CONDITION = '"if_changed_at"';
 
 export interface UpsertCalls extends AttemptCalls {
   /** Whether all rows are sent by one call. It is only repeated while none is acknowledged. */
@@ -55,6 +58,11 @@ export async function upsertResumably(
         throw new Error('the import ended without a summary');
       } catch (error) {
         if (calls.isWhole && queue.acknowledged > 0) throw error;
+        // A condition that held before its row was stored would be violated by that row.
+        if (isCode(error, 'unreachable') && queue.hasSentConditions()) {
+          const detail = `${error.detail}; rows with if_changed_at may be stored: compare before you import them again`;
+          throw new CosiftError('unreachable', detail, { cause: error });
+        }
         await attempts.waitAfter(error);
         queue.restart();
       }
@@ -96,6 +104,14 @@ class Queue {
     this.#sent -= this.#done;
     this.#done = 0;
     return acknowledged;
+  }
+
+  /** Whether a row that was sent and is not acknowledged may have a condition. */
+  hasSentConditions(): boolean {
+    const sent = this.#rows.slice(this.#done, this.#sent);
+    return sent.some(({ json }) =>
+      Buffer.from(json.buffer, json.byteOffset, json.length).includes(CONDITION),
+    );
   }
 
   /** Sends the unacknowledged rows again. */

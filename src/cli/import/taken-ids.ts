@@ -35,7 +35,9 @@ export async function reportTakenIds(input: Input, database: Database, badRows: 
       if (badRows.has(position)) continue;
       if (batch.length === BATCH_ROWS || (batch.length > 0 && bytes + json.length > BATCH_BYTES))
         await check();
-      batch.push({ record: JSON.parse(Buffer.from(json).toString()), position });
+      // Its condition was on the record before.
+      const { if_changed_at: _, ...record } = JSON.parse(Buffer.from(json).toString());
+      batch.push({ record, position });
       bytes += json.length;
     }
   }

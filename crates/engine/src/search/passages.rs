@@ -34,7 +34,7 @@ impl PassagesRequest {
         let within = |name: &str, max: u64| match request.integer(name)? {
             Some(number) if !(1..=max).contains(&number) => {
                 let detail = format!("must be between 1 and {max}");
-                Err(Error::request(&format!("/{name}"), detail))
+                Err(Error::request(format!("/{name}"), detail))
             }
             number => Ok(number.unwrap_or(0) as usize),
         };

@@ -202,9 +202,12 @@ impl Stage {
                 if let StagedRow::Published(row) = before.row {
                     self.removed.push(row);
                 }
+                // Conditions tell contents apart by this time, so a record that is written back with its old one gets another.
+                let is_other =
+                    |time: &i64| new.condition.is_none() || *time != before.times.changed;
                 let times = Times {
                     created: new.created.unwrap_or(before.times.created),
-                    changed: new.changed.unwrap_or(context.now),
+                    changed: new.changed.filter(is_other).unwrap_or(context.now),
                     synced,
                 };
                 let key = before.key.clone().or_else(|| new.key.clone());
