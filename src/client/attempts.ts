@@ -19,7 +19,7 @@ export interface AttemptOptions {
   /** Whether the request creates a key or a webhook. Then `busy` may mean that there are too many of them already. */
   createsSecret: boolean;
   /** Whether the request has a condition, which it fails if an earlier attempt was carried out. */
-  isConditional: boolean;
+  isConditional: boolean | undefined;
 }
 
 /** Decides whether and when a request is sent again. */

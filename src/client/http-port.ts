@@ -134,7 +134,7 @@ export class HttpPort implements DatabasePort {
     { request }: CheckedRequest<{ ids?: readonly unknown[] }>,
     options: CallOptions,
   ): Promise<{ deleted: number }> {
-    const isConditional = request.ids?.some((id) => typeof id === 'object') ?? false;
+    const isConditional = request.ids?.some((id) => typeof id === 'object');
     return this.#transport.send('POST', `${this.#path}/records/delete`, SHAPES.deletion, request, {
       ...options,
       isConditional,

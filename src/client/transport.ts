@@ -45,7 +45,7 @@ interface StoppableCall extends CallOptions {
   /** Ends the call as `signal` does, which is that of the caller. */
   stop?: AbortSignal | undefined;
   /** Whether the request has a condition: it is then only sent again where it was refused. */
-  isConditional?: boolean;
+  isConditional?: boolean | undefined;
 }
 
 /** Sends a request with a body that is JSON already, if it has one. */
@@ -66,7 +66,7 @@ interface Attempted {
   signal: AbortSignal | undefined;
   /** Whether the caller gave a signal. */
   hasSignal: boolean;
-  isConditional?: boolean;
+  isConditional?: boolean | undefined;
 }
 
 /** Codes of an operation that may have been carried out although it failed. */
@@ -113,13 +113,7 @@ export class Transport {
   }
 
   /** As {@link json}, with options that are checked. */
-  async send<T>(
-    method: Method,
-    path: string,
-    shape: Shape,
-    body: unknown,
-    options?: StoppableCall,
-  ): Promise<T> {
+  send<T>(method: Method, path: string, shape: Shape, body: unknown, options?: StoppableCall): Promise<T> {
     return this.#calls.run(() => this.#json(method, path, shape, JSON.stringify(body), options));
   }
 
@@ -224,7 +218,7 @@ export class Transport {
     method: Method,
     path: string,
     json: string | undefined,
-    { signal: given, stop, isConditional = false }: StoppableCall = {},
+    { signal: given, stop, isConditional }: StoppableCall = {},
   ): Promise<string> {
     const read = ({ body }: Response) => textOf(chunksOf(body), MAX_BYTES);
     // Node warns of more than 1,500 calls with the same signal if `fetch` gets that signal itself.
@@ -244,7 +238,7 @@ export class Transport {
    * have deleted what is no longer found. `run` runs each attempt.
    */
   async #attempt<T>(
-    { method, path, json, signal, hasSignal, isConditional = false }: Attempted,
+    { method, path, json, signal, hasSignal, isConditional }: Attempted,
     read: (response: Response) => Promise<T>,
     run: <R>(exchange: () => Promise<R>) => Promise<R>,
   ): Promise<T | undefined> {
