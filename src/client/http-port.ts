@@ -170,7 +170,7 @@ function tooLong(filter: string, cause: CosiftError): CosiftError {
   const bytes = encodeURIComponent(filter).length;
   const detail =
     `has ${bytes} bytes, more than the service takes in the address of an export: ` +
-    'shorten it, or use `queryAll`, which sends it in a body';
+    'shorten it, or use `queryAll`';
   const problems: Problem[] = [{ pointer: '/filter', code: 'value_too_long', detail }];
   return new CosiftError(cause.code, `/filter: ${detail}`, { problems, fields: cause.fields, cause });
 }

@@ -56,7 +56,7 @@ export const OPTIONS = {
   alias: { name: databaseId, database: databaseId },
   aliasName: { name: databaseId },
   record: { id: recordId },
-  records: { ids: satisfying('an array', Array.isArray) },
+  records: { ids: satisfying('a list', Array.isArray) },
   call: { signal },
   get: { vectors: flag, signal },
   patch: { ifChangedAt: name, signal },
