@@ -130,11 +130,9 @@ export class HttpPort implements DatabasePort {
    * A request without conditions is sent again after a lost response: records that the first request deleted are then not
    * counted.
    */
-  delete(
-    { request }: CheckedRequest<{ ids?: readonly unknown[] }>,
-    options: CallOptions,
-  ): Promise<{ deleted: number }> {
-    const isConditional = request.ids?.some((id) => typeof id === 'object');
+  delete({ request }: CheckedRequest<{ ids?: object }>, options: CallOptions): Promise<{ deleted: number }> {
+    // The service refuses ids that are no list.
+    const isConditional = Object.values(request.ids ?? []).some((id) => typeof id === 'object');
     return this.#transport.send('POST', `${this.#path}/records/delete`, SHAPES.deletion, request, {
       ...options,
       isConditional,
