@@ -35,9 +35,8 @@ export const GET: Tool<Arguments> = {
     results: list({ type: 'object' }, 'The records that there are, in the order of the ids.'),
     'missing?': list(recordId, 'The ids without a record.'),
   }),
-  run: async ({ database: id, ids, columns, start = 0 }, { databases }, { signal }) => {
-    const database = databases.database(id);
-    const found = await Promise.all(ids.map((id) => database.get(id, { signal })));
+  run: async ({ database, ids, columns, start = 0 }, { databases }, { signal }) => {
+    const found = await databases.database(database).getMany(ids, { signal });
     const records = found.filter((record) => record !== undefined);
     const missing = ids.filter((_, at) => found[at] === undefined);
     const shown = shownRecords(

@@ -1,5 +1,5 @@
 import { object } from '../../schema/json-schema.js';
-import { LIMITS } from '../../schema/limits.js';
+import { DEFAULTS, LIMITS } from '../../schema/limits.js';
 import { parseWhere } from '../../where/parse-where.js';
 import { pageOutcome } from '../page-outcome.js';
 import { columns, DEFAULT_LIMIT, database, pageMembers, paging, type Tool, where } from '../tool.js';
@@ -35,7 +35,7 @@ export const SEARCH: Tool<Arguments> = {
       type: 'number',
       minimum: 0,
       maximum: 1,
-      description: 'Minimum relevance score: 0 is unrelated, 1 the same meaning. Default: 0.2.',
+      description: `Minimum relevance score: 0 is unrelated, 1 the same meaning. Default: ${DEFAULTS.threshold}.`,
     },
     ...paging,
   }),

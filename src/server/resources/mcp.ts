@@ -7,9 +7,6 @@ import { refuseForeignPages } from '../http/page-origin.js';
 import { presentedKey } from '../keys/presented-key.js';
 import type { Dependencies, Resource } from './resource.js';
 
-/** How long a call waits while the service refuses what it asks for as `busy`. */
-const MAX_WAIT_MS = 10_000;
-
 export const MCP: Resource = {
   mcp: {
     method: 'POST',
@@ -76,7 +73,6 @@ async function answerer({ mcp: { inject, allowsWrites } }: Dependencies) {
       url: 'http://localhost',
       key: presentedKey(request.raw) as string,
       retries: 0,
-      maxWaitMs: MAX_WAIT_MS,
       fetch: fetchFrom(inject, request),
     });
     const may = (action: Action) =>
