@@ -78,7 +78,7 @@ const CLOSING_BRACKET = 0x5d;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 /** Bytes of a body that are read before the time of the turn is looked at. */
-const SLICE_BYTES = 262_144;
+const SLICE_BYTES = 65_536;
 const WHITE_SPACE: ReadonlySet<number> = new Set(Buffer.from('\t\n\r '));
 
 /**
