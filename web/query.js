@@ -62,7 +62,7 @@ export function requestOf(query, { cursor, limit = LIMIT } = {}) {
   const threshold = thresholdOf(query);
   const search =
     like === ''
-      ? { text, threshold, ...(lexical > 0 && { lexical }) }
+      ? { text, threshold, ...(lexical > 0 && { lexical, prefix: true }) }
       : { like: { positive: [Number(like)] }, threshold };
   const range = { ...(from && { start_time: from }), ...(to && { end_time: to }) };
   const member = sort.startsWith('@') ? { time: `${sort.slice(1)}_at` } : { column: sort };

@@ -91,6 +91,10 @@ export interface ScoreOptions<T> {
    */
   lexical?: number | undefined;
   /**
+   * Whether the last word of the text may be the beginning of a word, as while it is typed. Needs `lexical`. Default: false.
+   */
+  prefix?: boolean | undefined;
+  /**
    * Parts of the relevance score that depend on the data and the times of records, up to 8, each with its `weight`: 1 where
    * a `filter` passes, or max(0, 1 - |value - target| / scale) for the value of a `column` or a `time`. Times are texts
    * in ISO 8601, and their scales durations such as `P30D`; or milliseconds. Such as

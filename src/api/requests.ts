@@ -54,8 +54,8 @@ export function searchCall<T>(
   option: QueryOption = 'query',
 ): Call<SearchRequest> {
   checkOptions('search', options);
-  const { filter, threshold, lexical, boosts, timeRange, limit, cursor, signal, ...extras } = options;
-  const search = { ...queryOf(query, option), threshold, lexical, boosts: boostsOf(boosts) };
+  const { filter, threshold, lexical, prefix, boosts, timeRange, limit, cursor, signal, ...extras } = options;
+  const search = { ...queryOf(query, option), threshold, lexical, prefix, boosts: boostsOf(boosts) };
   const pagination = { limit, cursor };
   const request = { search, filter, time_range: timeRange, pagination, ...extras };
   return selectingCall(request, signal, namesOf(query, option, boosts));
@@ -95,11 +95,11 @@ export function queryCall<T>(options: QueryOptions<T> = {}): Call<QueryRequest> 
 
 export function mapCall<T>(options: MapOptions<T> = {}): Call<MapRequest> {
   checkOptions('map', options);
-  const { search: query, threshold, lexical, boosts, filter, timeRange, columns, signal } = options;
+  const { search: query, threshold, lexical, prefix, boosts, filter, timeRange, columns, signal } = options;
   // Weights without anything to search for are sent, too, so that the schema refuses them.
-  const isSearch = [query, threshold, lexical, boosts].some((value) => value !== undefined);
+  const isSearch = [query, threshold, lexical, prefix, boosts].some((value) => value !== undefined);
   const text = query === undefined ? {} : queryOf(query, 'search');
-  const search = isSearch ? { ...text, threshold, lexical, boosts: boostsOf(boosts) } : undefined;
+  const search = isSearch ? { ...text, threshold, lexical, prefix, boosts: boostsOf(boosts) } : undefined;
   const names = namesOf(query, 'search', boosts);
   return selectingCall({ search, filter, time_range: timeRange, columns }, signal, names);
 }
@@ -180,6 +180,7 @@ function namesOf(query: Query | undefined, option: QueryOption, boosts: Boosts):
     ...ofRules,
     ['/search/threshold', '/threshold'],
     ['/search/lexical', '/lexical'],
+    ['/search/prefix', '/prefix'],
     ['/search/boosts', '/boosts'],
     ...(typeof query === 'string' ? ([['/search/text', `/${option}`]] as const) : []),
     ['/search', `/${option}`],

@@ -13,6 +13,7 @@ interface SearchOptions extends ListingOptions, PassageOptions {
   vector?: number[];
   threshold?: number;
   lexical?: number;
+  prefix?: true;
   boost?: Boost[];
   highlights?: true;
   file?: string;
@@ -34,6 +35,7 @@ export function searchCommand(): Command {
       parseNumber,
     )
     .option('--lexical <weight>', 'weight of exact words in the score, 0 to 1 (default: 0)', parseNumber)
+    .option('--prefix', 'with --lexical, the last word may be the beginning of a word')
     .addOption(boostOption())
     .addOption(
       new Option(
@@ -58,7 +60,7 @@ export function searchCommand(): Command {
 }
 
 async function search(text: string | undefined, options: SearchOptions): Promise<void> {
-  const { database, vector, threshold, lexical, boost, highlights, file } = options;
+  const { database, vector, threshold, lexical, prefix, boost, highlights, file } = options;
   const query = { ...(text !== undefined && { text }), ...(vector && { vector }) };
   const isOne = text !== undefined || vector !== undefined;
   if (isOne === (file !== undefined)) throw new Error('give either a text, --vector or --file');
@@ -70,6 +72,7 @@ async function search(text: string | undefined, options: SearchOptions): Promise
   const search = {
     ...(threshold !== undefined && { threshold }),
     ...(lexical !== undefined && { lexical }),
+    ...(prefix && { prefix }),
     ...(boost !== undefined && { boosts: boost }),
   };
   const rest = { ...passagesOf(options), ...(highlights && { highlights }), ...requestOf(options) };

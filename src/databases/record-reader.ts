@@ -165,10 +165,15 @@ export class RecordReader {
 }
 
 /** Returns the words that a search takes into account; undefined for a search by meaning alone. */
-function lexicalOf({ lexical = 0, text, like }: SearchRequest['search']): StoreSearchRequest['lexical'] {
+function lexicalOf({
+  lexical = 0,
+  prefix,
+  text,
+  like,
+}: SearchRequest['search']): StoreSearchRequest['lexical'] {
   // Examples have no words.
   const words = like === undefined ? text : '';
-  return lexical > 0 && words !== undefined ? { weight: lexical, text: words } : undefined;
+  return lexical > 0 && words !== undefined ? { weight: lexical, text: words, prefix } : undefined;
 }
 
 /** Whether a response depends on the meaning of the text: with all the weight on words, only some members tell of it. */

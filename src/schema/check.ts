@@ -121,8 +121,7 @@ export function checkSearchRequest(
 ): SearchRequest {
   const request = checkWithText<SearchRequest>(value, limits, check);
   if (request.highlights === true && request.search.lexical === undefined) {
-    const detail = 'needs lexical, the weight of exact words';
-    throw refused('invalid_request', { pointer: '/highlights', code: 'invalid_value', detail });
+    throw needsLexical('/highlights');
   }
   if (request.neighbours !== undefined && typeof request.passages !== 'number') {
     const detail = 'needs passages, the number of passages to show';
@@ -146,8 +145,16 @@ function checkWithText<Request extends { search?: Search | undefined }>(
   if (request.search !== undefined) {
     checkTextSize(request.search.text, '/search/text', limits);
     checkExamples(request.search);
+    if (request.search.prefix === true && request.search.lexical === undefined) {
+      throw needsLexical('/search/prefix');
+    }
   }
   return request;
+}
+
+function needsLexical(pointer: string): CosiftError {
+  const detail = 'needs lexical, the weight of exact words';
+  return refused('invalid_request', { pointer, code: 'invalid_value', detail });
 }
 
 export function checkEmbeddingsRequest(value: unknown, limits: Limits = LIMITS): EmbeddingsRequest {

@@ -29,7 +29,7 @@ const position = integer(0, Number.MAX_SAFE_INTEGER);
 const waitMs = integer(0, MAX_WAIT_MS);
 
 const selection = { filter: partOfRequest, timeRange: partOfRequest, signal };
-const score = { threshold: number(0, 1), lexical: number(0, 1), boosts: partOfRequest };
+const score = { threshold: number(0, 1), lexical: number(0, 1), prefix: flag, boosts: partOfRequest };
 const page = {
   filter: partOfRequest,
   timeRange: partOfRequest,

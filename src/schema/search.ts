@@ -122,6 +122,10 @@ export function searchSchema(boost: string) {
           'Weight of exact words in the relevance score: it is (1 - lexical) times the similarity in meaning plus ' +
           'lexical times the lexical score. Above 0 only for a database with the setting `lexical`. Default: 0.',
       },
+      'prefix?': flag(
+        'Whether the last word of the text may be the beginning of a word, as while it is typed. Records with the whole ' +
+          'word score higher, and those with a longer word the lower the longer it is. Needs `lexical`. Default: false.',
+      ),
       'boosts?': list(
         ref(boost),
         'Parts of the relevance score besides meaning and exact words: it is (1 - lexical - the weights) times the ' +

@@ -315,8 +315,11 @@ export interface StoreSearchRequest
     MapOption,
     Omit<SearchRequest, 'search' | 'pagination'> {
   threshold: number;
-  /** The weight of the words of a text in the score, 0 to 1. Absent: the score is the similarity of the vectors. */
-  lexical?: { weight: number; text: string } | undefined;
+  /**
+   * The weight of the words of a text in the score, 0 to 1, and whether the last one may be the beginning of a word. Absent:
+   * the score is the similarity of the vectors.
+   */
+  lexical?: { weight: number; text: string; prefix?: boolean | undefined } | undefined;
   /** The parts of the score that depend on data and times. */
   boosts?: SearchRequest['search']['boosts'];
   /** The integer ids of records that are no results. */

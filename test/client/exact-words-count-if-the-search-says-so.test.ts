@@ -166,6 +166,10 @@ describe.each(['library', 'client'])('over the %s', (side) => {
       'invalid_request',
       ['/lexical'],
     ]);
+    expect(await refusal(database().search('gcc', { prefix: true }))).toEqual([
+      'invalid_request',
+      ['/prefix'],
+    ]);
     // The setting is switched on by the same settings with it, and stays on.
     const { lexical } = await (await databases.createDatabase('plain', { lexical: true })).describe();
     expect(lexical).toBe(true);

@@ -124,6 +124,13 @@ export function describeRefusedRequests(open: OpenDatabases): void {
           kind,
         ],
       ),
+      [
+        'an unfinished word without words',
+        { search: { ...search, prefix: true } },
+        'invalid_request',
+        '/search/prefix',
+        'invalid_value',
+      ],
       ['no search', {}, 'invalid_request', '', 'missing_member'],
       [
         'text and vector',

@@ -85,6 +85,34 @@ export function describeScores(open: OpenDatabases): void {
       expect(rest.results.map(({ id }) => id)).toEqual([2, 3]);
     });
 
+    test('the beginning of the last word finds the words that it may become, the shortest first', async () => {
+      const database = await shared.create({ dimensions: 2, lexical: true });
+      const names = ['glov', 'glove', 'gloves', 'gloveboxes', 'glow', 'plover', 'hammer'];
+      const record = (name: string, at: number) => ({
+        id: names.length - at,
+        data: { name: `leather ${name} for winter` },
+        vector: [0.6, 0.8],
+      });
+      await database.upsert(names.map(record));
+      const found = async (search: object) => {
+        const request = { search: { vector: [1, 0], text: 'winter glov', threshold: 0, ...search } };
+        const { results } = await database.search(request);
+        return results.map(
+          ({ data, relevance_score }) => [String(data.name).split(' ')[1] ?? '', relevance_score] as const,
+        );
+      };
+      const typed = await found({ lexical: 1, prefix: true });
+      expect(typed.slice(0, 5).map(([name]) => name)).toEqual(names.slice(0, 5));
+      expect(new Set(typed.slice(0, 6).map(([, score]) => score)).size).toBe(6);
+      const complete = new Map(await found({ lexical: 1 }));
+      for (const [name, score] of typed) {
+        const rises = ['glove', 'gloves', 'gloveboxes'].includes(name);
+        if (rises) expect(score).toBeGreaterThan(complete.get(name) as number);
+        else expect(score, name).toBeLessThanOrEqual(complete.get(name) as number);
+      }
+      expect(await found({ lexical: 0, prefix: true })).toEqual(await found({ lexical: 0 }));
+    });
+
     test('up to 64 steps of 1e-9 below 1 count as 1', async () => {
       const database = await shared.create();
       // The cosine with [1, 0] is `steps` steps below 1.

@@ -32,7 +32,7 @@ const SEARCH = { search: { text: 'x', threshold: 0.5 }, passages: true, ...LISTI
 const SEARCHES: Json[] = [
   SEARCH,
   { search: { vector: [1, 2] } },
-  { search: { vector: [1, 2], text: 'x', lexical: 0.5 }, highlights: true },
+  { search: { vector: [1, 2], text: 'x', lexical: 0.5, prefix: true }, highlights: true },
 ];
 
 /** Valid requests with every member. */

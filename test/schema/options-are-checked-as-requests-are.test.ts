@@ -10,12 +10,14 @@ const VALUES: Record<string, unknown[]> = {
   total: [true, false, null, 0, 'true'],
   explain: [true, false, null, 0, 'true'],
   highlights: [true, false, null, 0, 'true'],
+  prefix: [true, false, null, 0, 'true'],
 };
 
 /** The request that a search with this option sends. */
 function requestOf(option: string, value: unknown): object {
   if (option === 'limit') return { search: { text: 'a' }, pagination: { limit: value } };
   if (option === 'threshold') return { search: { text: 'a', threshold: value } };
+  if (option === 'prefix') return { search: { text: 'a', lexical: 0.5, prefix: value } };
   return { search: { text: 'a', lexical: 0.5 }, [option]: value };
 }
 

@@ -146,6 +146,7 @@ describe('searches of hostile data (seed 20261122)', () => {
       },
     ],
     ['exact words', { threshold: 0.1, lexical: { weight: 0.3, text: 'w3 w5' } }],
+    ['the beginning of a word', { threshold: 0.1, lexical: { weight: 0.3, text: 'w3', prefix: true } }],
     ['a time range', { threshold: 0, time_range: { start_time: '2026-01-01T00:10:00Z' } }],
   ];
 

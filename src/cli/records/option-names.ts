@@ -10,6 +10,7 @@ const OPTIONS = [
   ['/search/like', 'the examples'],
   ['/search/threshold', '--threshold'],
   ['/search/lexical', '--lexical'],
+  ['/search/prefix', '--prefix'],
   ['/highlights', '--highlights'],
   ['/passages', '--passages'],
   ['/neighbours', '--neighbours'],

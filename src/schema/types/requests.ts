@@ -27,6 +27,12 @@ export interface TextSearch<T = Data> {
    */
   lexical?: number | undefined;
   /**
+   * Whether the last word of the text may be the beginning of a word, as while it is typed. Records
+   * with the whole word score higher, and those with a longer word the lower the longer it is. Needs
+   * `lexical`. Default: false.
+   */
+  prefix?: boolean | undefined;
+  /**
    * Parts of the relevance score besides meaning and exact words: it is (1 - lexical - the weights)
    * times the similarity in meaning, plus lexical times the lexical score, plus the sum of weight
    * times boost. Default: none. 0 to 8 items.
@@ -66,6 +72,12 @@ export interface VectorSearch<T = Data> {
    */
   lexical?: number | undefined;
   /**
+   * Whether the last word of the text may be the beginning of a word, as while it is typed. Records
+   * with the whole word score higher, and those with a longer word the lower the longer it is. Needs
+   * `lexical`. Default: false.
+   */
+  prefix?: boolean | undefined;
+  /**
    * Parts of the relevance score besides meaning and exact words: it is (1 - lexical - the weights)
    * times the similarity in meaning, plus lexical times the lexical score, plus the sum of weight
    * times boost. Default: none. 0 to 8 items.
@@ -102,6 +114,12 @@ export interface LikeSearch<T = Data> {
    * Default: 0. From 0 to 1.
    */
   lexical?: number | undefined;
+  /**
+   * Whether the last word of the text may be the beginning of a word, as while it is typed. Records
+   * with the whole word score higher, and those with a longer word the lower the longer it is. Needs
+   * `lexical`. Default: false.
+   */
+  prefix?: boolean | undefined;
   /**
    * Parts of the relevance score besides meaning and exact words: it is (1 - lexical - the weights)
    * times the similarity in meaning, plus lexical times the lexical score, plus the sum of weight

@@ -125,7 +125,7 @@ mod tests {
 
     /// The blocks and the slots of the records that have a word.
     fn found(blocks: &[Block], word: &str) -> Vec<(u32, u32)> {
-        let query = LexicalQuery::parse(word).expect("a word");
+        let query = LexicalQuery::parse(word, false).expect("a word");
         let mut matches = BlockMatches::default();
         let mut found = Vec::new();
         for (at, block) in (0..).zip(blocks) {

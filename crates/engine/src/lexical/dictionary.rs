@@ -123,14 +123,14 @@ impl Dictionary {
     }
 
     /// Adds the grade and the place of each word that matches a term. A word may come twice. Empties the list first.
-    pub(super) fn find_matches(&self, term: &Term, grades: &Grades, matches: &mut WordMatches) {
+    pub(super) fn find_matches(&self, term: &Term, matches: &mut WordMatches) {
         let WordMatches { found, near } = matches;
         found.clear();
         let mut visit = |grade, at: usize| found.push((grade, at as u32));
         if term.typos == 0 {
-            self.each_exact(term, grades, &mut visit);
+            self.each_exact(term, &mut visit);
         } else {
-            self.each_similar(term, grades, near, &mut visit);
+            self.each_similar(term, near, &mut visit);
         }
         if term.is_prefix {
             let first = self.first_from(&term.word);
@@ -139,7 +139,7 @@ impl Dictionary {
                 if !word.starts_with(&*term.word) {
                     break;
                 }
-                visit(term.grade(word, grades), at);
+                visit(term.grade(word), at);
             }
         }
     }
@@ -190,10 +190,10 @@ impl Dictionary {
     }
 
     /// Calls `visit` with the word of a term that allows no typos, its plural and its singular.
-    fn each_exact(&self, term: &Term, grades: &Grades, visit: &mut impl FnMut(u32, usize)) {
+    fn each_exact(&self, term: &Term, visit: &mut impl FnMut(u32, usize)) {
         for (word, hash) in term.spellings() {
             if let Some(at) = self.find(word, hash) {
-                visit(term.grade(word, grades), at);
+                visit(term.grade(word), at);
             }
         }
     }
@@ -218,13 +218,7 @@ impl Dictionary {
     }
 
     /// Calls `visit` with the words that differ from a term by at most as many typos as it allows.
-    fn each_similar(
-        &self,
-        term: &Term,
-        grades: &Grades,
-        near: &mut Vec<u32>,
-        visit: &mut impl FnMut(u32, usize),
-    ) {
+    fn each_similar(&self, term: &Term, near: &mut Vec<u32>, visit: &mut impl FnMut(u32, usize)) {
         let wanted = Signature::of(&term.word);
         let length = term.letters.len();
         for of_words in length - term.typos..=(length + term.typos).min(MAX_LETTERS) {
@@ -241,7 +235,7 @@ impl Dictionary {
                     continue;
                 }
                 let at = self.by_length[at] as usize;
-                let grade = term.grade(self.word(at), grades);
+                let grade = term.grade(self.word(at));
                 if grade > 0 {
                     visit(grade, at);
                 }
@@ -326,7 +320,7 @@ mod tests {
 
     use super::*;
     use crate::lexical::postings::each_slot;
-    use crate::lexical::term::OF_WORDS;
+    use crate::lexical::term::{OF_COLUMNS, OF_UNFINISHED_WORDS, OF_WORDS};
 
     #[test]
     fn every_word_with_a_grade_is_found() {
@@ -346,15 +340,16 @@ mod tests {
             builder.add(word, slot as u16);
         }
         let dictionary = builder.finish().with_places();
+        let grades = [&OF_WORDS, &OF_UNFINISHED_WORDS, &OF_COLUMNS];
         let (mut similar, mut matches) = (0, WordMatches::default());
         for round in 0..1_000 {
-            let term = Term::new(&word(), round % 2 == 0);
+            let term = Term::new(&word(), grades[round % 3], round % 2 == 0);
             let expected: BTreeSet<(usize, u32)> = (words.iter().enumerate())
-                .map(|(slot, word)| (slot, term.grade(word, &OF_WORDS)))
+                .map(|(slot, word)| (slot, term.grade(word)))
                 .filter(|&(_, grade)| grade > 0)
                 .collect();
             let mut found = BTreeSet::new();
-            dictionary.find_matches(&term, &OF_WORDS, &mut matches);
+            dictionary.find_matches(&term, &mut matches);
             for &(grade, at) in &matches.found {
                 dictionary.each_list(at, |block, list| {
                     assert_eq!(block, 0);

@@ -13,7 +13,6 @@ use crate::lexical::dictionary::{Dictionary, DictionaryBuilder, WordMatches};
 use crate::lexical::postings::GROUP_BLOCKS;
 use crate::lexical::query::{LexicalQuery, is_name};
 use crate::lexical::score::MAX_LENGTH;
-use crate::lexical::term::{OF_COLUMNS, OF_WORDS};
 use crate::lexical::text_columns::TextColumns;
 use crate::lexical::words::each_word;
 
@@ -192,7 +191,7 @@ impl GroupMatches {
         of_blocks.resize_with(index.blocks(), BlockLists::default);
         let mut matches = WordMatches::default();
         for (term, wanted) in (0..).zip(&query.terms) {
-            index.words.find_matches(wanted, &OF_WORDS, &mut matches);
+            index.words.find_matches(wanted, &mut matches);
             // The best match of a record counts.
             let found = &mut matches.found;
             found.sort_unstable_by_key(|&(grade, _)| std::cmp::Reverse(grade));
@@ -205,7 +204,7 @@ impl GroupMatches {
             }
         }
         if let Some(name) = &query.name {
-            index.names.find_matches(name, &OF_COLUMNS, &mut matches);
+            index.names.find_matches(name, &mut matches);
             for &(grade, word) in &matches.found {
                 let (term, grade) = (0, grade as u16);
                 index.names.each_list(word, |block, list| {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::lexical::places::each_word_place;
 use crate::lexical::query::LexicalQuery;
-use crate::lexical::term::{FULL, OF_WORDS};
+use crate::lexical::term::FULL;
 
 impl LexicalQuery {
     /// The places of a column that match, in UTF-16 code units, in their order: each word with a grade above 0, and where
@@ -20,7 +20,7 @@ impl LexicalQuery {
             }
             let mut is_match = false;
             for (at, term) in self.terms.iter().enumerate() {
-                let grade = term.grade(word, &OF_WORDS);
+                let grade = term.grade(word);
                 is_match |= grade > 0;
                 exact |= u64::from(grade == FULL) << at;
             }
@@ -61,7 +61,7 @@ mod tests {
     use crate::lexical::lexical_scorer;
 
     fn highlights(query: &str, column: &str) -> String {
-        let query = LexicalQuery::parse(query).expect("a query with words");
+        let query = LexicalQuery::parse(query, false).expect("a query with words");
         let mut units: Vec<u16> = column.encode_utf16().collect();
         for Range { start, end } in query.highlights(column).into_iter().rev() {
             units.insert(end, u16::from(b']'));
@@ -129,7 +129,7 @@ mod tests {
             let (query, column) = (text(3), text(4));
             let is_marked = highlights(&query, &column) != column;
             assert_eq!(
-                lexical_scorer(&query)(&[&column]) > 0,
+                lexical_scorer(&query, false)(&[&column]) > 0,
                 is_marked,
                 "{query:?} {column:?}"
             );

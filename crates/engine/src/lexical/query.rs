@@ -1,6 +1,6 @@
 //! The text of a search, parsed for its exact words.
 
-use crate::lexical::term::Term;
+use crate::lexical::term::{OF_COLUMNS, OF_UNFINISHED_WORDS, OF_WORDS, Term};
 use crate::lexical::words::{each_word, fold_text};
 
 /// Words of a query that count. The words after them do not, unless a column equals the whole text.
@@ -42,8 +42,8 @@ pub(crate) struct Pair {
 }
 
 impl LexicalQuery {
-    /// `None` for a text without words: it matches no record.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    /// `None` for a text without words: it matches no record. `is_unfinished`: the last word is the beginning of one.
+    pub(crate) fn parse(text: &str, is_unfinished: bool) -> Option<Self> {
         let mut words: Vec<String> = Vec::new();
         let mut joined = String::new();
         each_word(text, |word| {
@@ -60,7 +60,12 @@ impl LexicalQuery {
             .map(|word| {
                 let known = terms.iter().position(|term| term.word == *word);
                 known.unwrap_or_else(|| {
-                    terms.push(Term::new(word, *word == last));
+                    let is_last = *word == last;
+                    let grades = match is_last && is_unfinished {
+                        true => &OF_UNFINISHED_WORDS,
+                        false => &OF_WORDS,
+                    };
+                    terms.push(Term::new(word, grades, is_last));
                     terms.len() - 1
                 })
             })
@@ -77,7 +82,7 @@ impl LexicalQuery {
             weight: terms.iter().map(|term| u64::from(term.weight)).sum(),
             pairs_weight: pairs.iter().map(|pair| pair.weight).sum(),
             pairs,
-            name: is_name(&joined).then(|| Term::new(&joined, true)),
+            name: is_name(&joined).then(|| Term::new(&joined, &OF_COLUMNS, true)),
             terms,
             joined,
         })

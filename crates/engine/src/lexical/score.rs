@@ -2,7 +2,7 @@
 
 use crate::columns::Columns;
 use crate::lexical::query::{LexicalQuery, MAX_NAME_LETTERS, MAX_WORDS, is_name};
-use crate::lexical::term::{FULL, OF_COLUMNS, OF_WORDS};
+use crate::lexical::term::FULL;
 use crate::lexical::text_columns::TextColumns;
 use crate::lexical::words::{each_word, fold_text};
 use crate::record::{SCORE_STEPS, Score};
@@ -48,18 +48,18 @@ pub(crate) struct Evidence {
 }
 
 /// The function that computes the lexical scores of a text: from the texts of a record's embedded columns how well the
-/// record has the words of the text, in steps of 1e-9.
+/// record has the words of the text, in steps of 1e-9. `is_unfinished`: the last word is the beginning of one.
 ///
 /// ```
 /// use cosift_engine::lexical_scorer;
 ///
-/// let score = lexical_scorer("GCC");
+/// let score = lexical_scorer("GCC", false);
 /// assert_eq!(score(&["gcc", "The GNU Compiler Collection"]), 1_000_000_000);
 /// assert!(score(&["gcc-doc"]) > score(&["a guide to gcc"]));
 /// assert_eq!(score(&["rustc"]), 0);
 /// ```
-pub fn lexical_scorer(text: &str) -> impl Fn(&[&str]) -> u32 {
-    let query = LexicalQuery::parse(text);
+pub fn lexical_scorer(text: &str, is_unfinished: bool) -> impl Fn(&[&str]) -> u32 {
+    let query = LexicalQuery::parse(text, is_unfinished);
     move |columns| {
         query.as_ref().map_or(0, |query| {
             let mut matches = Matches::default();
@@ -128,7 +128,7 @@ impl LexicalQuery {
         }
         match &self.name {
             Some(_) if joined == self.joined => SAME_WORDS,
-            Some(name) if is_name(joined) => name.grade(joined, &OF_COLUMNS),
+            Some(name) if is_name(joined) => name.grade(joined),
             _ => 0,
         }
     }
@@ -174,7 +174,7 @@ impl Matches {
                 if found >> at & 1 == 0 {
                     continue;
                 }
-                let grade = term.grade(word, &OF_WORDS);
+                let grade = term.grade(word);
                 if grade == 0 {
                     continue;
                 }

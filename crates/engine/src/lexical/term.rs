@@ -19,11 +19,13 @@ const PLURAL_FROM: usize = 3;
 const PREFIX_FROM: usize = 2;
 
 /// The grades of matches that are not exact, 0 to [`FULL`].
+#[derive(Debug)]
 pub(crate) struct Grades {
     /// One of the words has an `s` at its end that the other lacks.
     plural: u32,
-    /// The word begins with that of the query: this grade times the part of its letters that the query has.
-    prefix: u32,
+    /// The word begins with that of the query: the first grade, plus the second times the part of its letters that the
+    /// query has.
+    prefix: [u32; 2],
     /// One typo.
     one_typo: u32,
     /// Two typos.
@@ -31,17 +33,26 @@ pub(crate) struct Grades {
 }
 
 /// Grades of single words.
-pub(crate) const OF_WORDS: Grades = Grades {
+pub(crate) static OF_WORDS: Grades = Grades {
     plural: 850,
-    prefix: 800,
+    prefix: [0, 800],
     one_typo: 800,
     two_typos: 600,
 };
 
+/// Grades of the last word of a query that is still being typed. Any word that begins with it is a better match than one
+/// with a typo, and a worse one than the whole word.
+pub(crate) static OF_UNFINISHED_WORDS: Grades = Grades {
+    plural: 850,
+    prefix: [500, 300],
+    one_typo: 480,
+    two_typos: 400,
+};
+
 /// Grades of whole columns, whose words are written as one.
-pub(crate) const OF_COLUMNS: Grades = Grades {
+pub(crate) static OF_COLUMNS: Grades = Grades {
     plural: 800,
-    prefix: 300,
+    prefix: [0, 300],
     one_typo: 800,
     two_typos: 600,
 };
@@ -52,6 +63,7 @@ pub(crate) struct Term {
     pub(crate) word: String,
     pub(crate) letters: Vec<char>,
     pub(crate) weight: u32,
+    grades: &'static Grades,
     /// Typos that a match may have.
     pub(crate) typos: usize,
     /// Whether a longer word that begins with this one matches.
@@ -71,7 +83,7 @@ pub(super) fn hash(word: &str) -> u32 {
 
 impl Term {
     /// `may_continue`: the word may be the beginning of another.
-    pub(crate) fn new(word: &str, may_continue: bool) -> Self {
+    pub(crate) fn new(word: &str, grades: &'static Grades, may_continue: bool) -> Self {
         let letters: Vec<char> = word.chars().collect();
         // A word of the vocabulary is spelled correctly, and a number with another digit is another number.
         let is_exact = is_known(word) || letters.iter().all(char::is_ascii_digit);
@@ -96,6 +108,7 @@ impl Term {
                 .collect(),
             word: word.to_owned(),
             weight: weight(word),
+            grades,
             typos,
             is_prefix: may_continue && letters.len() >= PREFIX_FROM,
             letters,
@@ -109,7 +122,7 @@ impl Term {
     }
 
     /// How well a folded word matches: [`FULL`] if it is equal, 0 if it does not match.
-    pub(crate) fn grade(&self, word: &str, grades: &Grades) -> u32 {
+    pub(crate) fn grade(&self, word: &str) -> u32 {
         if word == self.word {
             return FULL;
         }
@@ -118,10 +131,9 @@ impl Term {
             return 0;
         }
         if self.is_plural(word) {
-            return grades.plural;
+            return self.grades.plural;
         }
-        self.prefix_grade(word, grades)
-            .max(self.typo_grade(word, grades))
+        self.prefix_grade(word).max(self.typo_grade(word))
     }
 
     fn is_plural(&self, word: &str) -> bool {
@@ -133,14 +145,15 @@ impl Term {
         longer.strip_suffix('s') == Some(shorter) && shorter.chars().nth(PLURAL_FROM - 1).is_some()
     }
 
-    fn prefix_grade(&self, word: &str, grades: &Grades) -> u32 {
+    fn prefix_grade(&self, word: &str) -> u32 {
         if !self.is_prefix || !word.starts_with(&*self.word) {
             return 0;
         }
-        grades.prefix * self.letters.len() as u32 / word.chars().count() as u32
+        let [least, by_length] = self.grades.prefix;
+        least + by_length * self.letters.len() as u32 / word.chars().count() as u32
     }
 
-    fn typo_grade(&self, word: &str, grades: &Grades) -> u32 {
+    fn typo_grade(&self, word: &str) -> u32 {
         // A letter has at most four bytes.
         if self.typos == 0 || word.len().abs_diff(self.word.len()) > 4 * self.typos {
             return 0;
@@ -156,8 +169,8 @@ impl Term {
             distance_within(&self.letters, &letters, self.typos)
         };
         match distance {
-            Some(0 | 1) => grades.one_typo,
-            Some(_) => grades.two_typos,
+            Some(0 | 1) => self.grades.one_typo,
+            Some(_) => self.grades.two_typos,
             None => 0,
         }
     }

@@ -33,7 +33,7 @@ impl LexicalSignal {
     ) -> Self {
         Self {
             weight: request.weight,
-            query: LexicalQuery::parse(&request.text),
+            query: LexicalQuery::parse(&request.text, request.is_unfinished),
             embedded: TextColumns::new(embed, names),
             found: Mutex::default(),
         }

@@ -38,6 +38,8 @@ pub(crate) struct Search {
 pub(crate) struct LexicalRequest {
     pub(crate) weight: Weight,
     pub(crate) text: String,
+    /// Whether the last word is the beginning of one.
+    pub(crate) is_unfinished: bool,
 }
 
 impl Search {
@@ -107,7 +109,7 @@ impl Search {
 }
 
 impl LexicalRequest {
-    /// Reads the member `lexical`, an object with `weight` and `text`. A weight of 0 is the same as none. The weight is taken
+    /// Reads the member `lexical`, an object with `weight`, `text` and `prefix`. A weight of 0 is the same as none. The weight is taken
     /// from `left`.
     ///
     /// # Errors
@@ -126,6 +128,7 @@ impl LexicalRequest {
         Ok(weight.counts().then(|| Self {
             weight,
             text: text.to_owned(),
+            is_unfinished: lexical["prefix"].as_bool().unwrap_or(false),
         }))
     }
 }

@@ -103,7 +103,7 @@ fn random_request(random: &mut Random) -> Value {
         "threshold": threshold,
         "limit": random.pick(&[1, 2, 10, 50, 100]),
         "total": random.chance(40),
-        "lexical": { "weight": weight, "text": random_text(random) },
+        "lexical": { "weight": weight, "text": random_text(random), "prefix": random.chance(50) },
     });
     if random.chance(50) {
         request["filter"] = random_filter(random, 2);

@@ -4,7 +4,7 @@ use crate::lexical::LexicalQuery;
 const ONE: u32 = 1_000_000_000;
 
 fn lexical_score(text: &str, columns: &[&str]) -> u32 {
-    lexical_scorer(text)(columns)
+    lexical_scorer(text, false)(columns)
 }
 
 /// A reproducible stream of numbers.
@@ -195,7 +195,13 @@ fn long_and_odd_texts_are_scored() {
     assert_eq!(lexical_score(&long, &[&long]), ONE);
     assert!(lexical_score(&long, &["word"]) > 0);
     let distinct: String = (0..1_600).map(|at| format!("w{at}x ")).collect();
-    assert!(LexicalQuery::parse(&distinct).expect("words").terms.len() <= 64);
+    assert!(
+        LexicalQuery::parse(&distinct, false)
+            .expect("words")
+            .terms
+            .len()
+            <= 64
+    );
     assert_eq!(lexical_score(&distinct, &[&distinct]), ONE);
     let letters = "x".repeat(10_000);
     assert_eq!(lexical_score(&letters, &[&letters]), ONE);
@@ -206,4 +212,27 @@ fn long_and_odd_texts_are_scored() {
         let score = lexical_score(query, &[query]);
         assert_eq!(score, if query == "#" { 0 } else { ONE }, "{query:?}");
     }
+}
+
+#[test]
+fn the_beginning_of_a_last_word_counts_less_than_the_word_and_more_the_nearer_it_is() {
+    let typed = |text: &str, column: &str| lexical_scorer(text, true)(&["a name", column]);
+    let order = [
+        "glov",
+        "glove",
+        "gloves",
+        "gloveboxes",
+        "glovemakers",
+        "glow",
+        "hammer",
+    ];
+    let scores = order.map(|column| typed("glov", &format!("leather {column} for winter")));
+    assert!(scores.is_sorted_by(|a, b| a > b), "{scores:?}");
+    assert_eq!(scores[order.len() - 1], 0);
+    // Only the last word is unfinished.
+    assert_eq!(
+        typed("glov winter", "gloves for winter"),
+        lexical_score("glov winter", &["a name", "gloves for winter"]),
+    );
+    assert!(typed("winter glov", "gloves") > lexical_score("winter glov", &["a name", "gloves"]));
 }

@@ -166,7 +166,10 @@ fn blend(request: &Value) -> impl Fn(&Known, u32) -> u32 {
     let steps = |weight: &Value| (weight.as_f64().unwrap_or(0.0) * 1e9).round() as u128;
     let lexical = &request["lexical"];
     let weight = steps(&lexical["weight"]);
-    let words = cosift_engine::lexical_scorer(lexical["text"].as_str().unwrap_or_default());
+    let words = cosift_engine::lexical_scorer(
+        lexical["text"].as_str().unwrap_or_default(),
+        lexical["prefix"].as_bool().unwrap_or(false),
+    );
     let boosts: Vec<(u128, Value)> = (request["boosts"].as_array().into_iter().flatten())
         .map(|boost| (steps(&boost["weight"]), boost.clone()))
         .collect();
