@@ -239,7 +239,7 @@ test('the weight of exact words changes the order, where a database has them', a
   const { page } = tab;
   await tab.status(/matches ·/);
   const { body } = await service.call('POST', '/v1/databases/words/search', {
-    search: { text: 'tall tower', lexical: 0.5 },
+    search: { text: 'tall tower', lexical: 0.5, prefix: true },
     explain: true,
   });
   const [best] = body.results;
@@ -258,7 +258,7 @@ test('the weight of exact words changes the order, where a database has them', a
 test('an explanation stays with its record when the order changes', async ({ open, service }) => {
   const idsOf = async (lexical: number) => {
     const { body } = await service.call('POST', '/v1/databases/words/search', {
-      search: { text: 'a river in Africa', lexical },
+      search: { text: 'a river in Africa', ...(lexical > 0 && { lexical, prefix: true }) },
       pagination: { limit: 20 },
     });
     return body.results.map(({ id }: { id: number }) => id) as number[];
