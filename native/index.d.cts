@@ -43,6 +43,8 @@ export declare class NativeEngine {
   progress(): string
   /** Makes a database or finds it made: `{"created","database"}`. */
   createDatabase(id: string, settings: string): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
+  /** Changes settings that no vector depends on, and describes the database, JSON. */
+  configureDatabase(id: string, settings: string): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** Describes every database, a JSON array. */
   listDatabases(): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** Describes a database, JSON. */
@@ -168,8 +170,11 @@ export declare class NativeRules {
   stage(prepared: Prepared, stored: Array<NativeRow>, embedded: NativeEmbedded, commit: NativeCommit): Promise<NativeWrites | NativeFailure>
   /** How the counts of columns change when a deletion, JSON, deletes rows; or why it may not. */
   stageDeletion(deletion: string, deleted: Array<NativeRow>): Array<NativeColumnChange> | NativeFailure
-  /** The texts of rows that the model embeds. */
-  textsOf(stored: Array<NativeRow>): Promise<NativeTexts | NativeFailure>
+  /**
+   * The texts of rows that the model embeds. `before` has the settings, JSON, with which the rows got their vectors: a row
+   * with the same text keeps them if they are of the same model.
+   */
+  textsOf(stored: Array<NativeRow>, before?: string | undefined | null): Promise<NativeTexts | NativeFailure>
   /** Reads an identity in a path: `{"id"}` or `{"uuid"}`, JSON. */
   recordReference(record: string): string | NativeFailure
   /** One record; `request` holds `form`, `vectors` and `forced_filter`. */

@@ -144,6 +144,9 @@ export class Declarations {
     const given = MEMBERS[path];
     if (given !== undefined) return given;
     if (schema.$ref !== undefined) return referenceTo(nameOfReference(schema.$ref), place);
+    if (Array.isArray(schema.type) && schema.type.length === 2 && schema.type[1] === 'null') {
+      return `${this.#typeOf({ ...schema, type: schema.type[0] }, place)} | null`;
+    }
     if (schema.const !== undefined) return JSON.stringify(schema.const);
     if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
     if (schema.pattern === column.pattern) return isGeneric ? 'ColumnName<T>' : 'string';

@@ -1,8 +1,8 @@
 import { CosiftError, type ErrorCode, type Problem, type ProblemCode } from '../errors.js';
-import { jsonDepth, LIMITS } from '../schema/limits.js';
+import { jsonDepth } from '../schema/limits.js';
 import { codeByPlace, escapeToken, isPlain, nameOf } from '../schema/plain.js';
 
-const MAX_DEPTH = jsonDepth(LIMITS);
+const MAX_DEPTH = jsonDepth();
 
 /** Maximum number of problems that an error reports. */
 const MAX_PROBLEMS = 100;

@@ -23,6 +23,7 @@ export interface PageRequests {
 /** The calls on one database that `Database` consists of: in this process, or over HTTP. */
 export interface DatabasePort {
   describe(options: CallOptions): Promise<DatabaseDescription>;
+  configure(changes: CheckedRequest<object>, options: CallOptions): Promise<DatabaseDescription>;
   drop(options: CallOptions): Promise<void>;
   upsert(records: Iterable<NewRecord>, options: UpsertOptions | undefined): Promise<BatchResult>;
   upsertLines(chunks: AsyncIterable<Uint8Array>, options: CallOptions): AsyncIterable<LineEvent>;

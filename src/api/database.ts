@@ -8,6 +8,7 @@ import type {
   Columns,
   ColumnValue,
   Data,
+  DatabaseChanges,
   DatabaseDescription,
   LineEvent,
   NewRecord,
@@ -49,6 +50,7 @@ import {
   mapCall,
   patchCall,
   queryCall,
+  requestCall,
   searchCall,
 } from './requests.js';
 import { upsertOptions } from './upsert-in-batches.js';
@@ -103,6 +105,22 @@ export class Database<T extends Columns<T> = Data> {
   /** Describes the database: settings, columns, number of records, sizes in bytes, times. */
   async describe(options?: CallOptions): Promise<DatabaseDescription> {
     return await portOf(this).describe(callOptions(options));
+  }
+
+  /**
+   * Changes settings, and returns the description of the database. What is left out stays, and null removes a setting.
+   *
+   * @throws {CosiftError} `invalid_request` with a pointer such as `/defaults/lexical`.
+   *
+   * @example
+   * ```ts
+   * await facts.configure({ lexical: true, defaults: { lexical: 0.3, limit: 20 } });
+   * const { results } = await facts.search('deep water');
+   * ```
+   */
+  async configure(changes: DatabaseChanges, options?: CallOptions): Promise<DatabaseDescription> {
+    const call = requestCall<object>(changes, 'the changes', options);
+    return await call.run((changes, options) => portOf(this).configure(changes, options));
   }
 
   /** Drops the database with all its records. */

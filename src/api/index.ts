@@ -19,8 +19,8 @@ export type {
 export type { Filter, FilterGroup, FilterRule } from '../schema/types/filter.js';
 export type {
   ColumnSort,
+  DatabaseChanges,
   DatabaseSettings,
-  Embed,
   EmbeddedPassage,
   Facet,
   HistogramFacet,

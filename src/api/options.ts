@@ -53,7 +53,7 @@ export interface SelectOptions<T> extends CallOptions {
 
 /** Options of a call that returns a page. */
 export interface PageOptions<T> extends SelectOptions<T> {
-  /** Maximum number of results on a page, from 1 to 100. Default: 50. */
+  /** Maximum number of results on a page, from 1 to 100. Default: that of the database, or 50. */
   limit?: number | undefined;
   /** `next_cursor` of an earlier page, to continue after it. It never expires. Default: the first page. */
   cursor?: string | undefined;
@@ -82,12 +82,12 @@ export interface PageOptions<T> extends SelectOptions<T> {
 export interface ScoreOptions<T> {
   /**
    * Minimum relevance score of the results, from 0 (unrelated) to 1 (the same meaning); a score equal to it passes.
-   * Default: 0.2; with `lexical` and `boosts`, 0.2 times (1 - lexical - the weights).
+   * Default: that of the database, or 0.2; with `lexical` and `boosts`, 0.2 times (1 - lexical - the weights).
    */
   threshold?: number | undefined;
   /**
    * Weight of exact words in the relevance score, from 0 (none) to 1 (nothing else). Above 0 only for a database with the
-   * setting `lexical`. Default: 0.
+   * setting `lexical`. Default: that of the database for a search by text, or 0.
    */
   lexical?: number | undefined;
   /**

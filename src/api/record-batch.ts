@@ -1,4 +1,4 @@
-import { LIMITS } from '../schema/limits.js';
+import { BATCH_RECORDS } from '../schema/limits.js';
 import { isPlain } from '../schema/plain.js';
 import type { NewRecord } from '../schema/public-types.js';
 import { CheckedCopy, type Parent } from './checked-copy.js';
@@ -60,7 +60,7 @@ export class RecordBatch {
 
   /** Whether the batch has as many records, or as much text, as one batch may have. */
   get isFull(): boolean {
-    return this.#length === LIMITS.batch_records || this.#textLength >= MAX_TEXT;
+    return this.#length === BATCH_RECORDS || this.#textLength >= MAX_TEXT;
   }
 
   /** Adds a record. A value that JSON cannot represent is reported by {@link encoded}. */

@@ -1,13 +1,14 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { CosiftError, isCode } from '../errors.js';
 import { columnNames } from '../readers/option-text.js';
-import type { DatabaseDescription, DatabaseSettings } from '../schema/index.js';
+import type { DatabaseChanges, DatabaseDescription, DatabaseSettings } from '../schema/index.js';
 import { confirm } from './confirm.js';
 import { shownJson } from './failure.js';
-import { parseColumns, parseCount } from './option-values.js';
+import { parseColumns, parseCount, parseNumber } from './option-values.js';
 import { outputWidth, writeLines } from './output.js';
 import { bytes, count, plural } from './progress-bar.js';
 import { withDatabase } from './records/near-names.js';
+import { withOptionNames } from './records/option-names.js';
 import { table } from './table.js';
 import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
 
@@ -20,7 +21,15 @@ interface CreateOptions extends ShowOptions {
   model?: string;
   dimensions?: number;
   lexical?: true;
+  default?: Defaults;
 }
+
+interface ChangeOptions extends ShowOptions {
+  lexical?: boolean;
+  default?: Defaults;
+}
+
+type Defaults = NonNullable<DatabaseChanges['defaults']>;
 
 interface DropOptions extends ShowOptions {
   yes?: true;
@@ -28,7 +37,7 @@ interface DropOptions extends ShowOptions {
 
 export function databasesCommand(): Command {
   return new Command('databases')
-    .description('list, show, create and drop databases')
+    .description('list, show, create, change and drop databases')
     .addCommand(
       targetCommand('list')
         .description('list the databases')
@@ -58,13 +67,28 @@ export function databasesCommand(): Command {
           'the model: the built-in one, or one of --models (default: the built-in one)',
         )
         .option('--dimensions <n>', 'for a database of your own vectors: numbers per vector', parseCount)
-        .option('--lexical', 'index the words, for searches with --lexical; also for an existing database')
+        .option('--lexical', 'index the words, for searches with --lexical')
+        .option('--default <name=value>', DEFAULT_HELP, parseDefaults)
         .option('--json', 'print the description of the database as JSON')
         .examples(
           'cosift databases create facts --embed name,description',
           'cosift databases create images --dimensions 512',
         )
         .action(create),
+    )
+    .addCommand(
+      targetCommand('change')
+        .description('change settings of a database')
+        .argument('<database>', 'the database', checkDatabase)
+        .option('--lexical', 'index the words, for searches with --lexical')
+        .option('--no-lexical', 'forget the index of the words')
+        .option('--default <name=value>', `${DEFAULT_HELP}; none removes a value`, parseDefaults)
+        .option('--json', 'print the description of the database as JSON')
+        .examples(
+          'cosift databases change facts --lexical --default lexical=0.3,limit=20',
+          'cosift databases change facts --default threshold=none',
+        )
+        .action(change),
     )
     .addCommand(
       targetCommand('drop')
@@ -74,6 +98,20 @@ export function databasesCommand(): Command {
         .examples('cosift databases drop facts --yes')
         .action(drop),
     );
+}
+
+const DEFAULT_HELP =
+  'threshold, lexical or limit of searches that name none, comma-separated; may be repeated';
+
+function parseDefaults(text: string, before: Defaults = {}): Defaults {
+  const given = text.split(',').map((part): [string, number | null] => {
+    const [, name, value] = /^\s*(threshold|lexical|limit)\s*=\s*(\S+)\s*$/.exec(part) ?? [];
+    if (name === undefined || value === undefined) {
+      throw new InvalidArgumentError('not threshold, lexical or limit with a value, such as threshold=0.1');
+    }
+    return [name, value === 'none' ? null : parseNumber(value)];
+  });
+  return { ...before, ...Object.fromEntries(given) };
 }
 
 async function list(options: ShowOptions): Promise<void> {
@@ -103,7 +141,8 @@ async function show(id: string, options: ShowOptions): Promise<void> {
 async function print(description: DatabaseDescription, { json }: ShowOptions): Promise<void> {
   if (json) return await writeLines([shownJson(description, 2)]);
   const { id, records, model, dimensions, embed, lexical, sizes, times, reembedding, columns } = description;
-  const { passages, without_text } = description;
+  const { passages, without_text, defaults = {} } = description;
+  const shownDefaults = Object.entries(defaults).map(([name, value]) => `${name} ${value}`);
   const facts = [
     ['records', count(records)],
     ...(passages === undefined || model === null ? [] : [['passages', count(passages)]]),
@@ -112,6 +151,7 @@ async function print(description: DatabaseDescription, { json }: ShowOptions): P
     ['dimensions', String(dimensions)],
     ...(model === null ? [] : [['embedded columns', embed.columns?.join(', ') ?? 'every text']]),
     ['words', lexical ? `indexed of ${plural(description.lexical_records ?? 0, 'record')}` : 'not indexed'],
+    ...(shownDefaults.length === 0 ? [] : [['defaults of searches', shownDefaults.join(', ')]]),
     ['memory', bytes(sizes.memory_bytes)],
     ['disk', bytes(sizes.disk_bytes)],
     ['created', times.created_at],
@@ -133,22 +173,38 @@ async function print(description: DatabaseDescription, { json }: ShowOptions): P
 }
 
 async function create(id: string, options: CreateOptions): Promise<void> {
-  const { embed, model, dimensions, lexical } = options;
-  const settings: DatabaseSettings = {
+  const { embed, model, dimensions, lexical, default: defaults } = options;
+  const settings = {
     ...(embed !== undefined && { embed: { columns: columnNames(embed) } }),
     ...(model !== undefined && { model }),
     ...(dimensions !== undefined && { dimensions }),
     ...(lexical && { lexical }),
-  };
+    ...(defaults !== undefined && { defaults }),
+  } as DatabaseSettings;
   await using databases = await openTarget(options, { create: true });
   try {
     await databases.createDatabase(id, settings);
     await print(await databases.database(id).describe(), options);
   } catch (error) {
     if (!isCode(error, 'database_exists')) throw error;
-    const advice = `\`cosift databases show ${id}\` shows its settings`;
+    const advice = `\`cosift databases show ${id}\` shows its settings, \`cosift databases change ${id}\` changes them`;
     throw new CosiftError(error.code, `${error.detail}; ${advice}`, { cause: error });
   }
+}
+
+async function change(id: string, options: ChangeOptions): Promise<void> {
+  const { lexical, default: defaults } = options;
+  const changes: DatabaseChanges = {
+    ...(lexical !== undefined && { lexical }),
+    ...(defaults !== undefined && { defaults }),
+  };
+  if (Object.keys(changes).length === 0) throw new Error('give a setting to change');
+  await using databases = await openTarget(options);
+  const database = databases.database(id);
+  const changed = await withDatabase(databases, id, () => database.configure(changes)).catch((error) => {
+    throw withOptionNames(error);
+  });
+  await print(changed, options);
 }
 
 async function drop(id: string, options: DropOptions): Promise<void> {

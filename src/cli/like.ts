@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { DEFAULTS, defaultThreshold } from '../schema/limits.js';
+import { DEFAULTS } from '../schema/limits.js';
 import type { Boost } from '../where/parse-boost.js';
 import { boostOption } from './filter-options.js';
 import { parseNumber } from './option-values.js';
@@ -22,7 +22,7 @@ export function likeCommand(): Command {
     .option('--not <id>', 'id of a record that the results are unlike; may be repeated', addId)
     .option(
       '--threshold <score>',
-      `minimum relevance score, 0 to 1 (default: ${DEFAULTS.threshold}; with --boost ${DEFAULTS.threshold} · (1 - weights))`,
+      `minimum relevance score, 0 to 1 (default: that of the database, or ${DEFAULTS.threshold}; with --boost ${DEFAULTS.threshold} · (1 - weights))`,
       parseNumber,
     )
     .addOption(boostOption());
@@ -46,6 +46,6 @@ async function like(database: string, ids: string[], options: LikeOptions): Prom
     ...passagesOf(options),
     ...requestOf(options),
   };
-  const nothing = `no other record reaches the threshold ${threshold ?? defaultThreshold(0, boost)}`;
+  const nothing = `no other record reaches the threshold${threshold === undefined ? '' : ` ${threshold}`}`;
   await list(database, { kind: 'search', request }, options, nothing);
 }

@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { defaultThreshold } from '../schema/limits.js';
 import type { Boost } from '../where/parse-boost.js';
 import { boostOption } from './filter-options.js';
 import { parseNumber, parseVector } from './option-values.js';
@@ -31,10 +30,14 @@ export function searchCommand(): Command {
     )
     .option(
       '--threshold <score>',
-      'minimum relevance score, 0 to 1 (default: 0.2; with --lexical and --boost 0.2 · (1 - weights))',
+      'minimum relevance score, 0 to 1 (default: that of the database, or 0.2; with --lexical and --boost 0.2 · (1 - weights))',
       parseNumber,
     )
-    .option('--lexical <weight>', 'weight of exact words in the score, 0 to 1 (default: 0)', parseNumber)
+    .option(
+      '--lexical <weight>',
+      'weight of exact words in the score, 0 to 1 (default: that of the database, or 0)',
+      parseNumber,
+    )
     .option('--prefix', 'with --lexical, the last word may be the beginning of a word')
     .addOption(boostOption())
     .addOption(
@@ -67,8 +70,7 @@ async function search(text: string | undefined, options: SearchOptions): Promise
   if (text !== undefined && vector !== undefined && !lexical) {
     throw new Error('a text and --vector need --lexical: the weight of the words of the text');
   }
-  const least = threshold ?? defaultThreshold(lexical, boost);
-  const nothing = `no record reaches the threshold ${least}`;
+  const nothing = `no record reaches the threshold${threshold === undefined ? '' : ` ${threshold}`}`;
   const search = {
     ...(threshold !== undefined && { threshold }),
     ...(lexical !== undefined && { lexical }),

@@ -33,6 +33,10 @@ export class HttpPort implements DatabasePort {
     return this.#transport.json('GET', this.#path, SHAPES.database, undefined, options);
   }
 
+  configure({ request }: CheckedRequest<object>, options: CallOptions): Promise<DatabaseDescription> {
+    return this.#transport.json('PATCH', this.#path, SHAPES.database, request, options);
+  }
+
   drop(options: CallOptions): Promise<void> {
     return this.#transport.delete(this.#path, options);
   }

@@ -1,19 +1,21 @@
 import { FairLimiter } from '../async/fair-limiter.js';
 import { CosiftError, type Problem } from '../errors.js';
-import type { DatabaseDescription, DatabaseSettings } from '../schema/index.js';
+import type { DatabaseChanges, DatabaseDescription, DatabaseSettings } from '../schema/index.js';
 import type { StoredDatabase } from '../store/record-store.js';
+import { checkSameSettings } from '../store/settings.js';
 import { refuseNamed } from '../store/store-errors.js';
 import type { ChangeFeed } from './change-feed.js';
 import type { Dependencies } from './dependencies.js';
 import { BUILT_IN_MODEL } from './models.js';
 import type { Reembeddings } from './reembeddings.js';
+import { changedSettings, checkSettings } from './settings-changes.js';
 
 export interface DescribeOptions {
   /** The path of the caller's key. Keys take turns where descriptions wait. */
   caller?: string;
 }
 
-/** Creates, describes and drops databases. */
+/** Creates, configures, describes and drops databases. */
 export class DatabaseCatalog {
   readonly #dependencies: Dependencies;
   readonly #reembeddings: Reembeddings;
@@ -34,12 +36,16 @@ export class DatabaseCatalog {
     return databases.map((database) => this.#describe(database));
   }
 
-  /** Creates a database. A database that exists with the same settings is returned as it is. */
+  /**
+   * Creates a database. A database that exists with the same settings is returned as it is.
+   *
+   * @throws {CosiftError} `database_exists` when it exists with other settings.
+   */
   async create(
     id: string,
     settings: DatabaseSettings,
   ): Promise<{ created: boolean; database: DatabaseDescription }> {
-    const { store, models, infos, calls } = this.#dependencies;
+    const { store, models, infos, limits, calls } = this.#dependencies;
     using _call = calls.begin();
     const ownVectors = settings.model === undefined && settings.dimensions !== undefined;
     const model = ownVectors ? null : (settings.model ?? BUILT_IN_MODEL);
@@ -50,12 +56,29 @@ export class DatabaseCatalog {
       const problems: Problem[] = [{ pointer: '/dimensions', code: 'invalid_value', detail }];
       throw new CosiftError('invalid_request', detail, { problems });
     }
-    const { embed, lexical, formats } = settings;
-    const fingerprint = embedder?.fingerprint ?? null;
-    const stored = { embed, model, fingerprint, dimensions, lexical, formats };
-    const { created, database } = await store.createDatabase(id, stored);
+    const wanted = { ...settings, model, fingerprint: embedder?.fingerprint ?? null, dimensions };
+    checkSettings(wanted, limits);
+    const { created, database } = await store.createDatabase(id, wanted);
+    if (!created) checkSameSettings(database, wanted);
     infos.set(database.id, database);
     return { created, database: this.#describe(database) };
+  }
+
+  /**
+   * Changes settings of a database.
+   *
+   * @throws {CosiftError} `invalid_request` for settings that do not fit each other.
+   */
+  async configure(id: string, changes: DatabaseChanges): Promise<DatabaseDescription> {
+    const { store, infos, limits, calls } = this.#dependencies;
+    using _call = calls.begin();
+    const database = await store.changeSettings(id, (current) => {
+      const settings = changedSettings(current, changes);
+      checkSettings(settings, limits, current);
+      return settings;
+    });
+    infos.set(id, database);
+    return this.#describe(database);
   }
 
   /** @throws {CosiftError} `database_not_found`, `not_ready` */

@@ -2,7 +2,7 @@ import { CosiftError, isCode } from '../errors.js';
 import type { DatabaseInfo, RecordStore } from '../store/record-store.js';
 
 /**
- * The model and the dimensions of each database, so that a request need not ask the store for them.
+ * What requests depend on of each database, so that a request need not ask the store for it.
  *
  * An entry may be out of date: the store then refuses a commit or a search as stale, and the caller calls `refresh`.
  */
@@ -17,8 +17,8 @@ export class DatabaseInfoCache {
     this.#store = store;
   }
 
-  set(id: string, { model, fingerprint, dimensions }: DatabaseInfo): DatabaseInfo {
-    const info = { model, fingerprint, dimensions };
+  set(id: string, { model, fingerprint, dimensions, defaults }: DatabaseInfo): DatabaseInfo {
+    const info = { model, fingerprint, dimensions, defaults };
     this.#infos.set(id, info);
     return info;
   }
@@ -28,7 +28,7 @@ export class DatabaseInfoCache {
   }
 
   /**
-   * Reads the model of the database from the store, as it is now. However many callers ask at the same time, at most
+   * Reads the entry of the database from the store, as it is now. However many callers ask at the same time, at most
    * one reading of a database runs and one waits.
    */
   refresh(id: string): Promise<DatabaseInfo> {

@@ -5,7 +5,7 @@ export {
   readModelDirectory,
 } from '../embedding/index.js';
 export { DataLock, LOCK_FILE } from '../store/local/data-lock.js';
-export { ALIASES_FILE, FORMATS_FILE, LocalStore } from '../store/local/index.js';
+export { ALIASES_FILE, LocalStore } from '../store/local/index.js';
 export type { RecordForm } from '../store/record-store.js';
 export { aliasNotFound } from './aliases.js';
 export type { ChangesRequest } from './change-feed.js';
@@ -16,10 +16,10 @@ export { keptModels, keptModelsPath } from './kept-models.js';
 export { type FeedEnd, readFeedToEnd } from './migration/copy-feed.js';
 export { copyRecords, type RecordSource } from './migration/copy-records.js';
 export {
+  createTarget,
   type MigratedDatabase,
   type MigrationTarget,
   migrateDatabase,
-  settingsOf,
 } from './migration/migrate-database.js';
 export {
   BUILT_IN_MODEL,

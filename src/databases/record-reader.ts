@@ -4,13 +4,13 @@ import type { Stoppable } from '../async/stoppable.js';
 import { besideErrors, CosiftError, isCode, type Problem, refusalOf } from '../errors.js';
 import {
   DEFAULTS,
-  defaultThreshold,
   MAP_POINTS,
   type MapRequest,
   type QueryRequest,
   type SearchRequest,
 } from '../schema/index.js';
 import type {
+  DatabaseInfo,
   MapOption,
   RecordForm,
   RecordRequest,
@@ -22,6 +22,7 @@ import type { QueryVector } from './database-embedder.js';
 import type { Dependencies } from './dependencies.js';
 import { type ExampleQuery, exampleQuery } from './example-query.js';
 import type { Scope, ScopedOptions } from './scope.js';
+import { type CompleteSearch, completeSearch } from './search-defaults.js';
 
 export interface PageOptions extends ScopedOptions, Pick<Stoppable, 'isStopped'> {
   form: RecordForm;
@@ -83,17 +84,19 @@ export class RecordReader {
       const pageBytes = Math.floor(limits.page_bytes / requests.length);
       for (;;) {
         let searchMs = 0;
+        const { defaults } = infos.cached(id) ?? (await infos.get(id));
+        const { form, scope } = options;
         try {
-          const queries = await Promise.all(requests.map((request) => this.#queryOf(id, request, options)));
+          const complete = requests.map((request) => completeOf(request, defaults));
+          const queries = await Promise.all(complete.map((search) => this.#queryOf(id, search, options)));
           const searches = queries.map((query, at) =>
             query instanceof CosiftError
               ? query
-              : storeSearch(requests[at] as SearchRequest, query, pageBytes, options),
+              : storeSearch(complete[at] as CompleteSearch, query, { defaults, pageBytes, form, scope }),
           );
           const embeddedAt = performance.now();
           const pages = await besideErrors(searches, async (valid: StoreSearch[]) => {
-            // Fails where there is no such database.
-            if (valid.length === 0) return await infos.get(id).then(() => []);
+            if (valid.length === 0) return [];
             const found = await limited(turns.of(id), this.#searches, valid.length, options, () =>
               store.searches(id, valid, options),
             );
@@ -103,7 +106,7 @@ export class RecordReader {
           const timings = { embedMs: embeddedAt - start, searchMs, totalMs: performance.now() - start };
           return { pages: pages.map((page, at) => withVectorPointer(page, requests[at]?.search)), timings };
         } catch (error) {
-          // The database got another model after the texts were embedded.
+          // The database got another model after the texts were embedded, or other defaults.
           if (!(error instanceof StaleError)) throw error;
           await infos.refresh(id);
         }
@@ -114,13 +117,15 @@ export class RecordReader {
   /** Returns the query of a search, or why the search has none. */
   #queryOf(
     id: string,
-    request: SearchRequest & MapOption,
+    complete: CompleteSearch | CosiftError,
     options: PageOptions,
-  ): QueryVector | Promise<QueryVector | ExampleQuery | CosiftError> {
+  ): QueryVector | CosiftError | Promise<QueryVector | ExampleQuery | CosiftError> {
+    if (complete instanceof CosiftError) return complete;
+    const { request } = complete;
     const { search, pagination } = request;
     const { embedder } = this.#dependencies;
     if (search.like !== undefined) {
-      const examples = { like: search.like, cursor: pagination?.cursor };
+      const examples = { like: search.like, cursor: pagination.cursor };
       return exampleQuery(this.#dependencies, id, examples, options).catch(refusalOf);
     }
     const needs = needsMeaning(request);
@@ -133,21 +138,31 @@ export class RecordReader {
   }
 
   async query(id: string, request: QueryRequest & MapOption, options: PageOptions): Promise<PageReply> {
-    const { store, turns, calls } = this.#dependencies;
+    const { store, infos, turns, calls } = this.#dependencies;
     return await calls.run(async () => {
       const start = performance.now();
       const { pagination, ...rest } = request;
-      const storeRequest = {
-        form: options.form,
-        ...pagination,
-        limit: pagination?.limit ?? DEFAULTS.limit,
-        ...rest,
-        forced_filter: options.scope?.forcedFilter,
-      };
-      const { body, searchMs } = await limited(turns.of(id), this.#queries, 1, options, () =>
-        store.query(id, storeRequest, options.signal),
-      );
-      return { body, timings: { embedMs: 0, searchMs, totalMs: performance.now() - start } };
+      for (;;) {
+        const { defaults } = infos.cached(id) ?? (await infos.get(id));
+        const storeRequest = {
+          form: options.form,
+          ...pagination,
+          limit: pagination?.limit ?? defaults?.limit ?? DEFAULTS.limit,
+          ...rest,
+          forced_filter: options.scope?.forcedFilter,
+          defaults,
+        };
+        try {
+          const { body, searchMs } = await limited(turns.of(id), this.#queries, 1, options, () =>
+            store.query(id, storeRequest, options.signal),
+          );
+          return { body, timings: { embedMs: 0, searchMs, totalMs: performance.now() - start } };
+        } catch (error) {
+          // The database got other defaults.
+          if (!(error instanceof StaleError)) throw error;
+          await infos.refresh(id);
+        }
+      }
     });
   }
 
@@ -161,6 +176,15 @@ export class RecordReader {
     return search === undefined
       ? await this.query(id, request, options)
       : await this.search(id, { search, ...request }, options);
+  }
+}
+
+/** Returns a complete search, or the error of one that is not valid. */
+function completeOf(...search: Parameters<typeof completeSearch>): CompleteSearch | CosiftError {
+  try {
+    return completeSearch(...search);
+  } catch (error) {
+    return refusalOf(error);
   }
 }
 
@@ -182,20 +206,26 @@ function needsMeaning({ search, explain, passages, map }: SearchRequest & MapOpt
 }
 
 function storeSearch(
-  { search, pagination, ...rest }: SearchRequest & MapOption,
+  { request: { search, pagination, ...rest }, suffix }: CompleteSearch,
   { vector, fingerprint, ...query }: QueryVector | ExampleQuery,
-  pageBytes: number,
-  { form, scope }: PageOptions,
+  {
+    form,
+    scope,
+    defaults,
+    pageBytes,
+  }: Pick<PageOptions, 'form' | 'scope'> & Pick<DatabaseInfo, 'defaults'> & { pageBytes: number },
 ): StoreSearch {
+  const cursorSuffix = ('cursor_suffix' in query ? query.cursor_suffix : '') + suffix;
   const request = {
     form,
-    threshold: search.threshold ?? defaultThreshold(search.lexical, search.boosts),
+    threshold: search.threshold as number,
     lexical: lexicalOf(search),
     boosts: search.boosts,
     ...pagination,
     ...query,
-    limit: pagination?.limit ?? DEFAULTS.limit,
+    ...(cursorSuffix !== '' && { cursor_suffix: cursorSuffix }),
     page_bytes: pageBytes,
+    defaults,
     ...rest,
     forced_filter: scope?.forcedFilter,
     embedded_by: fingerprint,

@@ -8,6 +8,7 @@ import { besideErrors, CosiftError, isCode, refusalOf } from '../errors.js';
 import {
   type BatchResult,
   type Changes,
+  checkDatabaseChanges,
   checkDeleteRequest,
   checkExportFilter,
   checkMapRequest,
@@ -41,6 +42,14 @@ export class LocalPort implements DatabasePort {
   describe({ signal }: CallOptions): Promise<DatabaseDescription> {
     return unlessAborted(
       this.#run((id) => this.#databases.catalog.describe(id)),
+      signal,
+    );
+  }
+
+  configure(given: CheckedRequest<object>, { signal }: CallOptions): Promise<DatabaseDescription> {
+    const changes = checkDatabaseChanges(withinLimit(given));
+    return unlessAborted(
+      this.#run((id) => this.#databases.catalog.configure(id, changes)),
       signal,
     );
   }

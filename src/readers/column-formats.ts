@@ -1,4 +1,4 @@
-import type { DatabaseSettings, ValueFormats } from '../schema/types/requests.js';
+import type { ValueFormats } from '../schema/types/requests.js';
 import type { DatabaseDescription } from '../schema/types/responses.js';
 import type { Input } from './input.js';
 
@@ -35,14 +35,6 @@ export function differences(
     }
     return [];
   });
-}
-
-/** The settings that add formats to a database. */
-export function settingsWith(
-  { embed, model, dimensions, lexical }: DatabaseDescription,
-  formats: ValueFormats,
-): DatabaseSettings {
-  return { embed, ...(model === null ? { dimensions } : { model }), lexical, formats };
 }
 
 function formatsOf(input: Input): [name: string, format: string][] {

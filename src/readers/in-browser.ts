@@ -1,10 +1,9 @@
 // The import of the page: what reads files here and has no part of Node. The build makes one module of it.
 
-import type { DatabaseSettings, ValueFormats } from '../schema/types/requests.js';
-import type { DatabaseDescription } from '../schema/types/responses.js';
+import type { ValueFormats } from '../schema/types/requests.js';
 import { textOf } from './cells.js';
 import { ChosenColumns } from './chosen-columns.js';
-import { addedFormats, settingsWith } from './column-formats.js';
+import { addedFormats } from './column-formats.js';
 import type { ColumnType, TypeHint } from './column-types.js';
 import { type CsvLayout, detectLayout, linesAboveHeader } from './csv/dialect.js';
 import type { CsvHeader } from './csv/header.js';
@@ -168,15 +167,9 @@ export class BrowserFile {
     return new Input(SOURCE, options, chosen.applyTo(this.#format), this.#inspection, chosen);
   }
 
-  /** The formats of the columns that a new database has. */
-  formats(types: Types): ValueFormats | undefined {
-    return addedFormats(this.#inputWith(types));
-  }
-
-  /** The settings that add formats to an existing database; undefined if it has those of all columns. */
-  settingsWithFormats(types: Types, existing: DatabaseDescription): DatabaseSettings | undefined {
-    const formats = addedFormats(this.#inputWith(types), existing.formats);
-    return formats && settingsWith(existing, formats);
+  /** The formats of the columns beyond those that a database has; undefined without any. */
+  formats(types: Types, existing?: ValueFormats): ValueFormats | undefined {
+    return addedFormats(this.#inputWith(types), existing);
   }
 
   /**

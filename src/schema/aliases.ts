@@ -1,4 +1,4 @@
-import { databaseId } from './databases.js';
+import { databaseId } from './ids.js';
 import { list, object, ref } from './json-schema.js';
 
 const name = { ...databaseId, description: 'Name of the alias. No database has this id.' };

@@ -9,6 +9,7 @@ import { problemsOf } from './problems-of.js';
 import type { FilterGroup } from './types/filter.js';
 import type {
   AliasRequest,
+  DatabaseChanges,
   DatabaseSettings,
   DeleteRequest,
   EmbeddingsRequest,
@@ -120,9 +121,6 @@ export function checkSearchRequest(
   check = checkSearch,
 ): SearchRequest {
   const request = checkWithText<SearchRequest>(value, limits, check);
-  if (request.highlights === true && request.search.lexical === undefined) {
-    throw needsLexical('/highlights');
-  }
   if (request.neighbours !== undefined && typeof request.passages !== 'number') {
     const detail = 'needs passages, the number of passages to show';
     throw refused('invalid_request', { pointer: '/neighbours', code: 'invalid_value', detail });
@@ -145,16 +143,8 @@ function checkWithText<Request extends { search?: Search | undefined }>(
   if (request.search !== undefined) {
     checkTextSize(request.search.text, '/search/text', limits);
     checkExamples(request.search);
-    if (request.search.prefix === true && request.search.lexical === undefined) {
-      throw needsLexical('/search/prefix');
-    }
   }
   return request;
-}
-
-function needsLexical(pointer: string): CosiftError {
-  const detail = 'needs lexical, the weight of exact words';
-  return refused('invalid_request', { pointer, code: 'invalid_value', detail });
 }
 
 export function checkEmbeddingsRequest(value: unknown, limits: Limits = LIMITS): EmbeddingsRequest {
@@ -211,6 +201,11 @@ export function checkKeyRequest(value: unknown, limits: Limits = LIMITS): KeyReq
 export function checkDatabaseSettings(value: unknown): DatabaseSettings {
   checkSchema('DatabaseSettings', value);
   return value as DatabaseSettings;
+}
+
+export function checkDatabaseChanges(value: unknown): DatabaseChanges {
+  checkSchema('DatabaseChanges', value);
+  return value as DatabaseChanges;
 }
 
 export function checkAliasRequest(value: unknown): AliasRequest {

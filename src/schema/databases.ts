@@ -1,14 +1,8 @@
-import { DATABASE_ID } from './ids.js';
+import { databaseId } from './ids.js';
 import { count, flag, instant, list, object, ref, text } from './json-schema.js';
+import { valueFormat, valueFormats } from './value-formats.js';
 
-export const databaseId = {
-  type: 'string',
-  pattern: DATABASE_ID.source,
-  examples: ['landmarks'],
-  description: 'Id of the database.',
-} as const;
-
-export const embed = object(
+const embed = object(
   'Which text of a record is embedded. Default: every column with a string, or with a list with a string, as `column: value` ' +
     'lines. The elements of a list are joined by `, `.',
   {
@@ -20,17 +14,49 @@ export const embed = object(
   },
 );
 
+const model = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 256,
+  description: 'Name of the embedding model. Default: the built-in one, unless `dimensions` is given.',
+} as const;
+
+const lexical = flag(
+  'Whether searches can take exact words into account. The index of the words takes memory. Default: false.',
+);
+
+const defaults = {
+  'threshold?': {
+    type: 'number',
+    minimum: 0,
+    maximum: 1,
+    description: 'The `threshold` of searches.',
+  },
+  'lexical?': {
+    type: 'number',
+    minimum: 0,
+    maximum: 1,
+    description: 'The `lexical` of searches for a text. Above 0 only with the setting `lexical`.',
+  },
+  'limit?': {
+    type: 'integer',
+    minimum: 1,
+    maximum: 100,
+    description: 'The `limit` of searches and queries.',
+  },
+} as const;
+
+const searchDefaults = object(
+  'The values of members that a search or a query leaves out. A page after a cursor has the threshold and the weight of ' +
+    'words that the page before had.',
+  defaults,
+);
+
 export const databaseSettings = object(
-  'The settings of a database. They are set when it is created; only `lexical` can be switched on later, and `formats` ' +
-    'of further columns can be added.',
+  'The settings of a database. `lexical`, `defaults` and `formats` can be changed later.',
   {
-    'embed?': ref('Embed'),
-    'model?': {
-      type: 'string',
-      minLength: 1,
-      maxLength: 256,
-      description: 'Name of the embedding model. Default: the built-in one, unless `dimensions` is given.',
-    },
+    'embed?': embed,
+    'model?': model,
     'dimensions?': {
       type: 'integer',
       minimum: 1,
@@ -38,13 +64,33 @@ export const databaseSettings = object(
       description:
         'Number of values of each vector. Records and searches then bring their own vectors, and the database has no model.',
     },
-    'lexical?': flag(
-      'Whether searches can take exact words into account. The index of the words takes memory. It can be switched on ' +
-        'later, and stays on. Default: false.',
-    ),
+    'lexical?': lexical,
+    'defaults?': searchDefaults,
     'formats?': ref('ValueFormats'),
   },
   { examples: [{ embed: { columns: ['title', 'description'] } }, { dimensions: 768 }] },
+);
+
+/** A schema that also allows null, which removes a member. */
+function removable<const S extends { type: string }>(schema: S) {
+  return { ...schema, type: [schema.type, 'null'] as const };
+}
+
+export const databaseChanges = object(
+  'Changes of the settings of a database, as a JSON merge patch (RFC 7396): what is left out stays, and null removes a ' +
+    'setting, which then has its default.',
+  {
+    'lexical?': removable(lexical),
+    'defaults?': removable(
+      object(searchDefaults.description, {
+        'threshold?': removable(defaults['threshold?']),
+        'lexical?': removable(defaults['lexical?']),
+        'limit?': removable(defaults['limit?']),
+      }),
+    ),
+    'formats?': removable({ ...valueFormats, additionalProperties: removable(valueFormat) }),
+  },
+  { examples: [{ lexical: true, defaults: { threshold: 0.1, limit: null } }] },
 );
 
 export const databaseDescription = object('Settings, columns, sizes and times of a database.', {
@@ -68,7 +114,8 @@ export const databaseDescription = object('Settings, columns, sizes and times of
   'lexical_records?': count(
     'With `lexical`: records whose words are indexed so far. A search indexes what it needs, so it finds all of them.',
   ),
-  embed: ref('Embed'),
+  embed,
+  'defaults?': searchDefaults,
   'formats?': ref('ValueFormats', 'The formats of columns in CSV, if there are any.'),
   columns: list(
     object('A column of a database.', {

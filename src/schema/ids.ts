@@ -11,6 +11,13 @@ export const UUID = /^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
 /** Matches `{id}` of a path. */
 export const DATABASE_ID = /^[a-z0-9_-]{1,64}$/;
 
+export const databaseId = {
+  type: 'string',
+  pattern: DATABASE_ID.source,
+  examples: ['landmarks'],
+  description: 'Id of the database.',
+} as const;
+
 /** Matches the epoch of a change feed. */
 export const EPOCH = /^[0-9a-f]{32}$/;
 

@@ -1,5 +1,4 @@
-import { databaseId } from './databases.js';
-import { creatorId, shortId } from './ids.js';
+import { creatorId, databaseId, shortId } from './ids.js';
 import { flag, instant, list, object, ref, text } from './json-schema.js';
 import { time } from './time.js';
 

@@ -1,11 +1,15 @@
+// Those of the limits that the client has, which leaves out the others.
+const FILTER_DEPTH = 32;
+export const BATCH_RECORDS = 1_000;
+
 /** Default limits of the service. Each can be configured under its name in `limits`. */
 export const LIMITS = {
-  filter_depth: 32,
+  filter_depth: FILTER_DEPTH,
   filter_rules: 1_000,
   filter_value_bytes: 10_000,
   search_text_bytes: 8_000,
   body_bytes: 1_048_576,
-  batch_records: 1_000,
+  batch_records: BATCH_RECORDS,
   batch_bytes: 67_108_864,
   record_bytes: 1_048_576,
   page_bytes: 4_194_304,
@@ -101,8 +105,8 @@ export function defaultThreshold(lexical = 0, boosts: readonly { weight: number 
 }
 
 /** Maximum nesting depth of a JSON body: two levels per group of the deepest filter, and 8 for the rest. */
-export function jsonDepth(limits: Limits): number {
-  return 2 * limits.filter_depth + 8;
+export function jsonDepth({ filter_depth } = { filter_depth: FILTER_DEPTH }): number {
+  return 2 * filter_depth + 8;
 }
 
 /** Maximum number of passages that a result shows. */

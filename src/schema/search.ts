@@ -112,7 +112,7 @@ export function searchSchema(boost: string) {
         maximum: 1,
         description:
           'Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to it passes. ' +
-          `Default: ${DEFAULTS.threshold}; with \`lexical\` and \`boosts\`, ${DEFAULTS.threshold} times (1 - lexical - the weights).`,
+          `Default: that of the database, or ${DEFAULTS.threshold}; with \`lexical\` and \`boosts\`, ${DEFAULTS.threshold} times (1 - lexical - the weights).`,
       },
       'lexical?': {
         type: 'number',
@@ -120,7 +120,8 @@ export function searchSchema(boost: string) {
         maximum: 1,
         description:
           'Weight of exact words in the relevance score: it is (1 - lexical) times the similarity in meaning plus ' +
-          'lexical times the lexical score. Above 0 only for a database with the setting `lexical`. Default: 0.',
+          'lexical times the lexical score. Above 0 only for a database with the setting `lexical`. ' +
+          'Default: that of the database for a search by text, or 0.',
       },
       'prefix?': flag(
         'Whether the last word of the text may be the beginning of a word, as while it is typed. Records with the whole ' +
@@ -150,7 +151,7 @@ export const pagination = object('Which page of the matches to return.', {
     type: 'integer',
     minimum: 1,
     maximum: 100,
-    description: `Maximum number of results on the page. Default: ${DEFAULTS.limit}.`,
+    description: `Maximum number of results on the page. Default: that of the database, or ${DEFAULTS.limit}.`,
   },
   'cursor?': {
     type: 'string',

@@ -4,15 +4,14 @@ import type { CosiftError, Problem } from '../errors.js';
 import type {
   Alias,
   DatabaseDescription,
+  DatabaseSettings,
   DeleteRequest,
   DoctorCheck,
-  Embed,
   FilterGroup,
   LikeSearch,
   Pagination,
   QueryRequest,
   SearchRequest,
-  ValueFormats,
 } from '../schema/index.js';
 import type { EmbeddedVectors } from './embedded-vectors.js';
 import type { ReembeddingStore } from './reembedding-store.js';
@@ -39,20 +38,24 @@ export interface RecordStore {
   load(): Promise<void>;
 
   /**
-   * Creates a database; `created` is false for a database that exists with the same settings. The setting `lexical` of
-   * an existing database is switched on by the same settings with `lexical`, and `formats` of further columns are added.
+   * Creates a database; `created` is false for a database that exists, which stays as it is.
    *
-   * @throws {CosiftError} `database_exists` when it exists with other settings; `alias_conflict` for the name of an alias.
+   * @throws {CosiftError} `alias_conflict` for the name of an alias.
    */
   createDatabase(
     id: string,
     settings: StoreSettings,
   ): Promise<{ created: boolean; database: StoredDatabase }>;
+  /**
+   * Changes settings that no vector depends on. `change` returns the settings that replace those that it gets, and may be
+   * called more than once.
+   */
+  changeSettings(id: string, change: (current: StoreSettings) => StoreSettings): Promise<StoredDatabase>;
   listDatabases(): Promise<StoredDatabase[]>;
   describeDatabase(id: string): Promise<StoredDatabase>;
   /** Like {@link describeDatabase}, but resolves with JSON. It costs less where there are many columns. */
   databaseJson(id: string): Promise<Uint8Array>;
-  /** How the vectors of a database are made. It costs less than a description. */
+  /** What requests depend on. It costs less than a description. */
   databaseInfo(id: string): Promise<DatabaseInfo>;
   /**
    * Removes a database with all its records.
@@ -137,10 +140,15 @@ export interface RecordStore {
    * Searches one moment: for each search, returns the page of the records nearest to its vector, best first, or the error
    * of a search that is not valid. Aborting the signal stops the running searches.
    *
-   * @throws {StaleError} when the vectors of the database come from a model other than `embedded_by`.
+   * @throws {StaleError} when the vectors of the database come from a model other than `embedded_by`, or it has other
+   * defaults.
    */
   searches(id: string, searches: readonly StoreSearch[], stoppable?: Stoppable): Promise<StorePages>;
-  /** Returns a page of the records that pass filter and time range. Aborting `signal` stops the running query. */
+  /**
+   * Returns a page of the records that pass filter and time range. Aborting `signal` stops the running query.
+   *
+   * @throws {StaleError} when the database has other defaults.
+   */
   query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage>;
   /** Returns the JSON of a `Changes` at once, also when there are no changes after the position. */
   changes(id: string, request: StoreChangesRequest, signal?: AbortSignal): Promise<Uint8Array>;
@@ -198,8 +206,8 @@ export interface StoreBackup {
   release(): Promise<void>;
 }
 
-/** How the vectors of a database are made. */
-export interface DatabaseInfo {
+/** What requests depend on. */
+export interface DatabaseInfo extends Pick<DatabaseSettings, 'defaults'> {
   /** null: records and searches bring their own vectors. */
   model: string | null;
   /** The fingerprint of `model`, which every vector of the database must come from. */
@@ -207,11 +215,9 @@ export interface DatabaseInfo {
   dimensions: number;
 }
 
-export interface StoreSettings extends DatabaseInfo {
-  embed?: Embed | undefined;
-  lexical?: boolean | undefined;
-  formats?: ValueFormats | undefined;
-}
+export interface StoreSettings
+  extends DatabaseInfo,
+    Pick<DatabaseSettings, 'embed' | 'lexical' | 'formats'> {}
 
 /** A database as the store describes it. */
 export type StoredDatabase = Omit<DatabaseDescription, 'reembedding'>;
@@ -291,6 +297,11 @@ interface PageRequest extends Visibility {
   form: RecordForm;
   limit: number;
   cursor?: NonNullable<Pagination['cursor']>;
+  /**
+   * The defaults of the database that the request was made with. A request fails with a {@link StaleError} when the database
+   * has other ones.
+   */
+  defaults?: DatabaseSettings['defaults'];
 }
 
 /** The examples of a search. */

@@ -13,7 +13,7 @@ const LINES: [string[], string[]][] = [
   [['data'], ['databases']],
   [
     ['databases', ''],
-    ['create', 'drop', 'list', 'show'],
+    ['change', 'create', 'drop', 'list', 'show'],
   ],
   [
     ['query', ''],

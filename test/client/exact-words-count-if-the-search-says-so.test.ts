@@ -170,9 +170,7 @@ describe.each(['library', 'client'])('over the %s', (side) => {
       'invalid_request',
       ['/prefix'],
     ]);
-    // The setting is switched on by the same settings with it, and stays on.
-    const { lexical } = await (await databases.createDatabase('plain', { lexical: true })).describe();
-    expect(lexical).toBe(true);
+    expect((await plain.configure({ lexical: true })).lexical).toBe(true);
     await databases.createDatabase('plain');
     const { results } = await plain.search('tower', { lexical: 0.3 });
     expect(results).toHaveLength(1);

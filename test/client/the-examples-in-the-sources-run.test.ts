@@ -83,7 +83,7 @@ test.each(EXAMPLES)('an example of %s runs', async (file, code) => {
 
 test('the main calls have examples', () => {
   expect(EXAMPLES.map(([file]) => file)).toEqual([
-    ...Array(11).fill('src/api/database.ts'),
+    ...Array(12).fill('src/api/database.ts'),
     ...Array(5).fill('src/api/databases.ts'),
     ...Array(4).fill('src/api/filters.ts'),
     'src/client/client.ts',

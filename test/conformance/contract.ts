@@ -31,6 +31,7 @@ import { describeRefusedRequests } from './refused-requests.js';
 import { describeReplacements } from './replacements.js';
 import { describeScopes } from './scopes.js';
 import { describeScores } from './scores.js';
+import { describeSettings } from './settings.js';
 import { describeSorts } from './sorts.js';
 import { describeTexts } from './texts.js';
 import { describeTimes } from './times.js';
@@ -76,6 +77,7 @@ export function describeContract(store: string, open: OpenDatabases): void {
     describeReembedding(open);
     describeDurability(open);
     describeDatabases(open);
+    describeSettings(open);
     describeAliases(open);
     describeClosing(open);
   });
@@ -92,5 +94,6 @@ export function describeWrites(store: string, open: OpenDatabases): void {
     describeDurability(open);
     describeAliases(open);
     describeDatabases(open);
+    describeSettings(open);
   });
 }

@@ -154,7 +154,7 @@ test.each([
   ['GET', '/v1/databases/fan/changes?sinse=1', 400, 'invalid_request'],
   ['GET', '/v1/databases/%ff', 400, 'invalid_request'],
   ['GET', '/v1/nothing', 404, 'not_found'],
-  ['PATCH', '/v1/databases/fan', 405, 'method_not_allowed'],
+  ['POST', '/v1/databases/fan', 405, 'method_not_allowed'],
   ['GET', SEARCH, 405, 'method_not_allowed'],
   ['GET', '/v1/databases/fan/records/search', 405, 'method_not_allowed'],
   ['POST', '/livez', 405, 'method_not_allowed'],

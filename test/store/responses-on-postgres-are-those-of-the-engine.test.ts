@@ -116,11 +116,7 @@ describe('responses about hostile texts (seed 17)', () => {
   });
 
   test('errors with their fields', async () => {
-    const settings = { model: null, fingerprint: null, dimensions: 3 };
-    const embed = { columns: ['b', 'a'] };
     const calls: ((store: RecordStore) => Promise<unknown>)[] = [
-      (store) => store.createDatabase('db', { ...settings, dimensions: 4 }),
-      (store) => store.createDatabase('db', { ...settings, embed, lexical: true }),
       (store) => store.describeDatabase('none'),
       (store) => store.reembedder.cancel('db'),
       (store) => store.record('db', '999999', { form: 'integer' }),
@@ -226,7 +222,7 @@ describe('responses about hostile texts (seed 17)', () => {
   });
 
   test('a description has the same members in the same order', async () => {
-    const settings = { fingerprint: null, model: null, dimensions: 3, lexical: true };
+    const settings = { fingerprint: null, model: null, dimensions: 3, lexical: true, defaults: { limit: 5 } };
     const described = [];
     for (const store of [local, postgres]) {
       await store.createDatabase('described', settings);

@@ -74,6 +74,20 @@ describe.skipIf(NO_SERVER !== undefined)(
       });
     });
 
+    test('defaults that one front changes count at the other at once', async () => {
+      await fronts[0]!.catalog.create('defaults', { dimensions: 2 });
+      const [one, other] = fronts.map((front) => on(front, 'defaults')) as [TestDatabase, TestDatabase];
+      await one.upsert([1, 2, 3].map((id) => ({ id, data: {}, vector: [1, id] })));
+      const vector = { search: { vector: [1, 1] } };
+      for (const limit of [1, 2, null, 3]) {
+        await fronts[0]!.catalog.configure('defaults', { defaults: { limit, threshold: limit && 1 } });
+        for (const front of [other, one]) {
+          expect((await front.query()).pagination.limit).toBe(limit ?? 50);
+          expect((await front.search(vector)).results).toHaveLength(limit === null ? 3 : 1);
+        }
+      }
+    });
+
     test('the clock of a front neither shortens the feed nor goes back', async () => {
       await fronts[0]!.catalog.create('clocks', { dimensions: 2 });
       const [one, other] = fronts.map((front) => on(front, 'clocks')) as [TestDatabase, TestDatabase];

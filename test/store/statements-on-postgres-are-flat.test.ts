@@ -143,7 +143,7 @@ const useAll = async () => {
   await store.load();
   const of = { model: 'm', fingerprint: 'm', dimensions: 2 };
   await store.createDatabase('all', of);
-  await store.createDatabase('all', { ...of, lexical: true });
+  await store.changeSettings('all', (settings) => ({ ...settings, lexical: true }));
   const texts = Array.from({ length: 60 }, (_, at) => ({ id: at + 1, data: { text: `text ${at}` } }));
   await put('all', texts.slice(0, 30), 2);
   await put('all', texts.slice(30));

@@ -82,13 +82,13 @@ async function addFormats({ key, database, content, types, signal }) {
   const path = databasePath(database);
   try {
     const existing = await untilAnswered(signal, () => sendJson('GET', path, { key, signal }));
-    const settings = content.settingsWithFormats(types, existing);
-    if (settings === undefined) return;
-    const body = JSON.stringify(settings);
-    await untilAnswered(signal, () => send('PUT', path, { key, body, signal }));
+    const formats = content.formats(types, existing.formats);
+    if (formats === undefined) return;
+    const body = JSON.stringify({ formats });
+    await untilAnswered(signal, () => send('PATCH', path, { key, body, signal }));
   } catch (failure) {
-    // A key may be allowed to write records only, and another import may have added other formats meanwhile.
-    if (!['forbidden', 'database_exists'].includes(failure.code)) throw failure;
+    // A key may be allowed to write records only.
+    if (failure.code !== 'forbidden') throw failure;
   }
 }
 

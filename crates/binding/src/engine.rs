@@ -50,6 +50,9 @@ promises! { impl NativeEngine {
     #[doc = " Makes a database or finds it made: `{\"created\",\"database\"}`."]
     fn create_database(self, id: String, settings: String) -> Buffer,
         |done| self.engine.create_database(id, settings, done);
+    #[doc = " Changes settings that no vector depends on, and describes the database, JSON."]
+    fn configure_database(self, id: String, settings: String) -> Buffer,
+        |done| self.engine.configure_database(id, settings, done);
     #[doc = " Describes every database, a JSON array."]
     fn list_databases(self) -> Buffer, |done| self.engine.list_databases(done);
     #[doc = " Describes a database, JSON."]

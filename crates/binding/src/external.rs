@@ -141,16 +141,18 @@ impl NativeRules {
         outcome(columns.map(|columns| columns.into_iter().map(Into::into).collect()))
     }
 
-    /// The texts of rows that the model embeds.
+    /// The texts of rows that the model embeds. `before` has the settings, JSON, with which the rows got their vectors: a row
+    /// with the same text keeps them if they are of the same model.
     #[napi]
     pub fn texts_of<'env>(
         &self,
         env: &'env Env,
         stored: Vec<NativeRow>,
+        before: Option<String>,
     ) -> Result<PromiseRaw<'env, Either<NativeTexts, NativeFailure>>> {
         let (rules, stored) = (Arc::clone(&self.rules), rows(stored));
         background(env, move || {
-            let texts = Arc::new(rules.texts_of(&stored?)?);
+            let texts = Arc::new(rules.texts_of(&stored?, before.as_deref())?);
             Ok(NativeTexts { texts })
         })
     }

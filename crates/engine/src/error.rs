@@ -38,14 +38,6 @@ pub enum Error {
         /// The id asked for.
         id: String,
     },
-    /// A database with this id and other settings exists.
-    #[error("database {id:?} exists with other settings: {existing}")]
-    DatabaseExists {
-        /// Its id.
-        id: String,
-        /// Its settings, as JSON.
-        existing: String,
-    },
     /// The database is not being embedded with another model.
     #[error("database {id:?} has no re-embedding")]
     ReembeddingNotFound {
@@ -249,7 +241,6 @@ impl Error {
             Self::DatabaseNotFound { .. } | Self::IndexFiles(FileError::Dropped) => {
                 "database_not_found"
             }
-            Self::DatabaseExists { .. } => "database_exists",
             Self::ReembeddingNotFound { .. } => "reembedding_not_found",
             Self::RecordNotFound { .. } => "record_not_found",
             Self::IdentityConflict { .. } => "identity_conflict",

@@ -1,4 +1,4 @@
-//! Re-embedding: a second store copies the commits of a database, with the vectors of another model.
+//! Re-embedding: a second store copies the commits of a database, with the vectors of another model, or of other columns.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -122,14 +122,15 @@ impl ReembeddingStore {
         self.store.epoch() == epoch && (removed <= known || self.store.version() == 0)
     }
 
-    /// Lets searches take the words of records into account, as they do in the database.
+    /// Takes over the settings of the database that no vector depends on.
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub(crate) fn make_lexical(&mut self) -> Result<(), Error> {
-        if !self.settings.lexical {
-            self.settings.lexical = true;
-            self.store.set_meta(SETTINGS, &self.settings.to_stored())?;
+    pub(crate) fn configure(&mut self, database: &Settings) -> Result<(), Error> {
+        let settings = database.with_vectors_of(&self.settings);
+        if settings != self.settings {
+            self.store.set_meta(SETTINGS, &settings.to_stored())?;
+            self.settings = settings;
         }
         Ok(())
     }
@@ -144,11 +145,16 @@ impl ReembeddingStore {
         self.store.version()
     }
 
-    /// Reads the next commits of the database. `source` is the reader of the database.
+    /// Reads the next commits of the database. `source` and `settings` are the reader and the settings of the database. A
+    /// record whose text stays the same keeps its vectors if they are of the same model.
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub(crate) fn prepare(&self, source: &Reader) -> Result<ReembeddingBatch, Error> {
+    pub(crate) fn prepare(
+        &self,
+        source: &Reader,
+        settings: &Settings,
+    ) -> Result<ReembeddingBatch, Error> {
         let since = self.store.version();
         let mut records = Vec::new();
         let mut damaged = None;
@@ -160,6 +166,18 @@ impl ReembeddingStore {
                 });
                 return ControlFlow::Break(());
             };
+            let text = self.settings.text_of(&data);
+            let keeps = |text| self.settings.keeps_vectors(text, settings, &data);
+            let kept = match text.as_ref().filter(|text| keeps(text)) {
+                None => None,
+                Some(_) => match record.vectors() {
+                    Ok(vectors) => Some(vectors),
+                    Err(error) => {
+                        damaged = Some(error);
+                        return ControlFlow::Break(());
+                    }
+                },
+            };
             let copied = CopiedRecord {
                 header: Header {
                     // The hash of a record that came without a vector, because the new model embeds its text.
@@ -169,24 +187,25 @@ impl ReembeddingStore {
                 key: record.key.map(str::to_owned),
                 data: record.data.to_vec(),
             };
-            records.push((copied, self.settings.text_of(&data)));
+            records.push((copied, kept, text));
             ControlFlow::Continue(())
         })?;
         if let Some(error) = damaged {
             return Err(error.into());
         }
         let deleted: HashSet<u64> = commits.deleted().collect();
-        let embedded = self.embedded(&records)?;
+        let embedded = self.embedded(records.iter().map(|(record, ..)| record))?;
         let mut texts = Vec::new();
         let records = records
             .into_iter()
-            .map(|(record, text)| {
+            .map(|(record, kept, text)| {
                 let is_embedded =
                     embedded.contains(&record.header.id) && !deleted.contains(&record.header.id);
-                let source = match text {
+                let source = match (kept, text) {
                     _ if is_embedded => VectorSource::Unchanged,
-                    None => VectorSource::None,
-                    Some(text) => {
+                    (Some(vectors), _) => VectorSource::Given(vectors),
+                    (None, None) => VectorSource::None,
+                    (None, Some(text)) => {
                         texts.push(text);
                         VectorSource::Text(texts.len() - 1)
                     }
@@ -206,17 +225,16 @@ impl ReembeddingStore {
     /// their text.
     ///
     /// Equal hashes are not enough, because the hash does not depend on the order of columns and the text does.
-    fn embedded(
+    fn embedded<'a>(
         &self,
-        records: &[(CopiedRecord, Option<RecordText>)],
+        records: impl Iterator<Item = &'a CopiedRecord> + Clone,
     ) -> Result<HashSet<u64>, StoreError> {
         let reader = self.store.reader();
-        let ids: Vec<u64> = records.iter().map(|(record, _)| record.header.id).collect();
+        let ids: Vec<u64> = records.clone().map(|record| record.header.id).collect();
         let same_hash: HashMap<u64, &[u8]> = records
-            .iter()
             .zip(reader.identities(&ids)?)
-            .filter(|((record, _), here)| here.is_some_and(|here| here.hash == record.header.hash))
-            .map(|((record, _), _)| (record.header.id, &record.data[..]))
+            .filter(|(record, here)| here.is_some_and(|here| here.hash == record.header.hash))
+            .map(|(record, _)| (record.header.id, &record.data[..]))
             .collect();
         let ids: Vec<u64> = same_hash.keys().copied().collect();
         let mut embedded = HashSet::new();

@@ -1,6 +1,7 @@
 //! The settings of a database.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +16,13 @@ pub(crate) const MAX_DIMENSIONS: usize = 4096;
 /// What stands before the checksum of stored settings. No text of JSON contains it, because its quotes are escaped there.
 const CHECKSUM: &str = ",\"crc\":";
 
-/// The settings of a database, given when it is created.
+/// The members of settings that the engine only keeps: JSON objects, of which an empty one is the same as none.
+const KEPT: [&str; 2] = [DEFAULTS, "formats"];
+
+/// The values of members of a request that it leaves out.
+const DEFAULTS: &str = "defaults";
+
+/// The settings of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// The columns whose values are embedded, in order; `None` embeds every string column as `column: value`.
@@ -28,9 +35,50 @@ pub(crate) struct Settings {
     pub dimensions: usize,
     /// Whether searches can take the exact words of records into account.
     pub lexical: bool,
+    /// What callers keep with the database.
+    pub kept: Arc<Map<String, Value>>,
 }
 
 impl Settings {
+    /// Whether records have the same vectors with these settings and with `other`.
+    pub(crate) fn makes_vectors_of(&self, other: &Self) -> bool {
+        self.embed == other.embed && self.has_model_of(other)
+    }
+
+    fn has_model_of(&self, other: &Self) -> bool {
+        self.model == other.model
+            && self.fingerprint == other.fingerprint
+            && self.dimensions == other.dimensions
+    }
+
+    /// Whether a record whose text is `text` keeps the vectors that it has with the settings `before`, because the same
+    /// model made them of the same text.
+    pub(crate) fn keeps_vectors(&self, text: &RecordText, before: &Self, data: &Data) -> bool {
+        self.has_model_of(before) && before.text_of(data).as_ref() == Some(text)
+    }
+
+    /// These settings with the vectors of `other`.
+    #[must_use]
+    pub(crate) fn with_vectors_of(&self, other: &Self) -> Self {
+        Self {
+            lexical: self.lexical,
+            kept: Arc::clone(&self.kept),
+            ..other.clone()
+        }
+    }
+
+    /// Checks that a request was made with the default values of these settings.
+    ///
+    /// # Errors
+    /// [`Error::Stale`].
+    pub(crate) fn check_defaults(&self, defaults: Option<&Value>) -> Result<(), Error> {
+        if self.kept.get(DEFAULTS) == defaults {
+            Ok(())
+        } else {
+            Err(Error::Stale)
+        }
+    }
+
     /// Reads settings from JSON.
     ///
     /// # Errors
@@ -74,6 +122,7 @@ impl Settings {
             fingerprint: text("fingerprint"),
             dimensions: dimensions as usize,
             lexical: flag("lexical")?,
+            kept: Arc::new(kept_of(&value)?),
         })
     }
 
@@ -119,6 +168,11 @@ impl Settings {
                 .map_or_else(|| json!({}), |names| json!({"columns": names})),
         );
         members.insert("lexical".into(), json!(self.lexical));
+        members.extend(
+            self.kept
+                .iter()
+                .map(|(name, kept)| (name.clone(), kept.clone())),
+        );
         members
     }
 
@@ -197,6 +251,22 @@ impl Settings {
     }
 }
 
+/// Reads the members of [`KEPT`].
+fn kept_of(settings: &Value) -> Result<Map<String, Value>, Error> {
+    let mut kept = Map::new();
+    for name in KEPT {
+        match settings.get(name) {
+            None | Some(Value::Null) => {}
+            Some(Value::Object(members)) if members.is_empty() => {}
+            Some(value @ Value::Object(_)) => {
+                kept.insert(name.to_owned(), value.clone());
+            }
+            Some(_) => return Err(Error::request(format!("/{name}"), "must be an object")),
+        }
+    }
+    Ok(kept)
+}
+
 /// The text of a record, and where the values of its columns are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RecordText {
@@ -246,6 +316,9 @@ mod tests {
             fingerprint: Some("4f2a".to_owned()),
             dimensions: 384,
             lexical: true,
+            kept: Arc::new(
+                kept_of(&json!({ "defaults": { "limit": 3 }, "formats": {} })).expect("objects"),
+            ),
         }
     }
 

@@ -1,6 +1,6 @@
 import type { Database, Databases } from '../../api/index.js';
 import { CosiftError, isCode } from '../../errors.js';
-import { addedFormats, differences, settingsWith } from '../../readers/column-formats.js';
+import { addedFormats, differences } from '../../readers/column-formats.js';
 import { OtherKind } from '../../readers/identity/other-kind.js';
 import type { Input, InputOptions } from '../../readers/input.js';
 import type { Row } from '../../readers/rows.js';
@@ -174,7 +174,7 @@ async function ensureDatabase(
       // The name may be that of an alias.
       if (hasSettings) await databases.createDatabase(existing?.id ?? id, settings);
       const notices = existing === undefined ? [] : differences(input, existing);
-      if (formats !== undefined && !(await addFormats(databases, existing, formats))) {
+      if (formats !== undefined && !(existing !== undefined && (await addFormats(database, formats)))) {
         const names = Object.keys(formats).map((name) => `"${name}"`);
         notices.push(
           `the key may not change settings of the database, so exports write the numbers of ${names.join(', ')} ` +
@@ -184,7 +184,7 @@ async function ensureDatabase(
       for (const notice of notices) print(printable(notice));
       return { database, isNew: false };
     } catch (error) {
-      // Another import may have created the database meanwhile, or have added the formats of its file.
+      // Another import may have created the database meanwhile, with the formats of its file.
       const isOther = formats !== undefined && isCode(error, 'database_exists');
       if (!isOther || attempt === MAX_ATTEMPTS) throw error;
     }
@@ -208,14 +208,9 @@ async function described(
 }
 
 /** Adds formats to a database; false if the API key may not. */
-async function addFormats(
-  databases: Databases,
-  existing: DatabaseDescription | undefined,
-  formats: ValueFormats,
-): Promise<boolean> {
-  if (existing === undefined) return false;
+async function addFormats(database: Database, formats: ValueFormats): Promise<boolean> {
   try {
-    await databases.createDatabase(existing.id, settingsWith(existing, formats));
+    await database.configure({ formats });
     return true;
   } catch (error) {
     if (!isCode(error, 'forbidden')) throw error;

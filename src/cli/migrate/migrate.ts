@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Client } from '../../client/index.js';
-import { copyRecords, migrateDatabase, type RecordSource, settingsOf } from '../../databases/index.js';
+import { copyRecords, createTarget, migrateDatabase, type RecordSource } from '../../databases/index.js';
 import { CosiftError } from '../../errors.js';
 import { isServiceUrl, isStoreUrl, SERVICE_URL, STORE_URL } from '../../schema/service-address.js';
 import type { RecordStore } from '../../store/record-store.js';
@@ -96,7 +96,7 @@ async function copyFromService(
   await reserve(target, ids);
   for (const id of ids) {
     const started = Date.now();
-    await target.store.createDatabase(id, await settingsOf(source, id));
+    await createTarget(source, target.store, id);
     const { records: total } = await source.describeDatabase(id);
     const onProgress = (done: number) => bar.update('copied', done, total);
     const { records, written } = await copyRecords(source, target.store, id, { signal, onProgress });
@@ -147,7 +147,7 @@ async function moveDatabase(
     const detail = `database "${id}" is being embedded with another model: let that end, or cancel it`;
     throw new CosiftError('reembedding_running', detail);
   }
-  await target.store.createDatabase(id, await settingsOf(source, id));
+  await createTarget(source, target.store, id);
   const started = Date.now();
   const { records, checksum, hasFeed } = await migrateDatabase(source, target, id, {
     signal,

@@ -15,6 +15,7 @@ const OPTIONS = [
   ['/passages', '--passages'],
   ['/neighbours', '--neighbours'],
   ['/search/boosts', '--boost'],
+  ['/defaults', '--default'],
   ['/columns', '--columns'],
   ['/distinct/column', '--distinct'],
   ['/distinct', '--distinct'],

@@ -1,6 +1,7 @@
 import { CosiftError } from '../../errors.js';
 import type { MigrationSupport } from '../../store/migration-support.js';
-import type { RecordStore, StoreSettings } from '../../store/record-store.js';
+import type { RecordStore } from '../../store/record-store.js';
+import { checkSameSettings, settingsIn } from '../../store/settings.js';
 import { copyFeed } from './copy-feed.js';
 import { type CopyResult, copyRecords, type RecordSource } from './copy-records.js';
 
@@ -24,10 +25,18 @@ export interface MigrationTarget {
   support: MigrationSupport | undefined;
 }
 
-/** The settings with which a database is created again. */
-export async function settingsOf(store: RecordSource, database: string): Promise<StoreSettings> {
-  const { embed, model, fingerprint, dimensions, lexical, formats } = await store.describeDatabase(database);
-  return { embed, model, fingerprint, dimensions, lexical, formats };
+/**
+ * Creates a database of `source` in `target`, or gives it the settings of `source` there.
+ *
+ * @throws {CosiftError} `database_exists` when its records would have other vectors.
+ */
+export async function createTarget(source: RecordSource, target: RecordStore, id: string): Promise<void> {
+  const settings = settingsIn(await source.describeDatabase(id));
+  const { created, database } = await target.createDatabase(id, settings);
+  if (created) return;
+  const { model, fingerprint, dimensions, embed } = settings;
+  checkSameSettings(database, { model, fingerprint, dimensions, embed });
+  await target.changeSettings(id, () => settings);
 }
 
 /**

@@ -35,7 +35,9 @@ export const SEARCH: Tool<Arguments> = {
       type: 'number',
       minimum: 0,
       maximum: 1,
-      description: `Minimum relevance score: 0 is unrelated, 1 the same meaning. Default: ${DEFAULTS.threshold}.`,
+      description:
+        'Minimum relevance score: 0 is unrelated, 1 the same meaning. Default: that of the database, or ' +
+        `${DEFAULTS.threshold}.`,
     },
     ...paging,
   }),

@@ -16,14 +16,14 @@ export interface TextSearch<T = Data> {
   text: string;
   /**
    * Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to
-   * it passes. Default: 0.2; with `lexical` and `boosts`, 0.2 times (1 - lexical - the weights). From
-   * 0 to 1.
+   * it passes. Default: that of the database, or 0.2; with `lexical` and `boosts`, 0.2 times (1 -
+   * lexical - the weights). From 0 to 1.
    */
   threshold?: number | undefined;
   /**
    * Weight of exact words in the relevance score: it is (1 - lexical) times the similarity in meaning
    * plus lexical times the lexical score. Above 0 only for a database with the setting `lexical`.
-   * Default: 0. From 0 to 1.
+   * Default: that of the database for a search by text, or 0. From 0 to 1.
    */
   lexical?: number | undefined;
   /**
@@ -61,14 +61,14 @@ export interface VectorSearch<T = Data> {
   vector: Vector;
   /**
    * Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to
-   * it passes. Default: 0.2; with `lexical` and `boosts`, 0.2 times (1 - lexical - the weights). From
-   * 0 to 1.
+   * it passes. Default: that of the database, or 0.2; with `lexical` and `boosts`, 0.2 times (1 -
+   * lexical - the weights). From 0 to 1.
    */
   threshold?: number | undefined;
   /**
    * Weight of exact words in the relevance score: it is (1 - lexical) times the similarity in meaning
    * plus lexical times the lexical score. Above 0 only for a database with the setting `lexical`.
-   * Default: 0. From 0 to 1.
+   * Default: that of the database for a search by text, or 0. From 0 to 1.
    */
   lexical?: number | undefined;
   /**
@@ -104,14 +104,14 @@ export interface LikeSearch<T = Data> {
   };
   /**
    * Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to
-   * it passes. Default: 0.2; with `lexical` and `boosts`, 0.2 times (1 - lexical - the weights). From
-   * 0 to 1.
+   * it passes. Default: that of the database, or 0.2; with `lexical` and `boosts`, 0.2 times (1 -
+   * lexical - the weights). From 0 to 1.
    */
   threshold?: number | undefined;
   /**
    * Weight of exact words in the relevance score: it is (1 - lexical) times the similarity in meaning
    * plus lexical times the lexical score. Above 0 only for a database with the setting `lexical`.
-   * Default: 0. From 0 to 1.
+   * Default: that of the database for a search by text, or 0. From 0 to 1.
    */
   lexical?: number | undefined;
   /**
@@ -148,7 +148,7 @@ export interface TimeRange {
 
 /** Which page of the matches to return. */
 export interface Pagination {
-  /** Maximum number of results on the page. Default: 50. From 1 to 100. */
+  /** Maximum number of results on the page. Default: that of the database, or 50. From 1 to 100. */
   limit?: number | undefined;
   /**
    * `next_cursor` of a previous response. It never expires. Default: the first page. At most 24576
@@ -477,15 +477,6 @@ export interface DeleteByTime<T = Data> {
 export type DeleteRequest<T = Data> = DeleteByIds | DeleteByFilter<T> | DeleteByTime<T>;
 
 /**
- * Which text of a record is embedded. Default: every column with a string, or with a list with a
- * string, as `column: value` lines. The elements of a list are joined by `, `.
- */
-export interface Embed<T = Data> {
-  /** Columns to embed, in this order. Default: every string column. 1 to 256 items. */
-  columns?: readonly ColumnName<T>[] | undefined;
-}
-
-/**
  * How an export to CSV writes the values of columns. `0.00` and `.00`: numbers with as many
  * decimals, with or without a zero before the point. `.#`: numbers as JavaScript writes them,
  * without that zero. `python`: as Python writes a float, `5.0` and `1e-07`. `True` and `TRUE`:
@@ -497,16 +488,18 @@ export interface ValueFormats {
   [name: string]: string;
 }
 
-/**
- * The settings of a database. They are set when it is created; only `lexical` can be switched on
- * later, and `formats` of further columns can be added.
- */
+/** The settings of a database. `lexical`, `defaults` and `formats` can be changed later. */
 export interface DatabaseSettings<T = Data> {
   /**
    * Which text of a record is embedded. Default: every column with a string, or with a list with a
    * string, as `column: value` lines. The elements of a list are joined by `, `.
    */
-  embed?: Embed<T> | undefined;
+  embed?:
+    | {
+        /** Columns to embed, in this order. Default: every string column. 1 to 256 items. */
+        columns?: readonly ColumnName<T>[] | undefined;
+      }
+    | undefined;
   /**
    * Name of the embedding model. Default: the built-in one, unless `dimensions` is given. At most 256
    * characters.
@@ -518,10 +511,24 @@ export interface DatabaseSettings<T = Data> {
    */
   dimensions?: number | undefined;
   /**
-   * Whether searches can take exact words into account. The index of the words takes memory. It can
-   * be switched on later, and stays on. Default: false.
+   * Whether searches can take exact words into account. The index of the words takes memory. Default:
+   * false.
    */
   lexical?: boolean | undefined;
+  /**
+   * The values of members that a search or a query leaves out. A page after a cursor has the
+   * threshold and the weight of words that the page before had.
+   */
+  defaults?:
+    | {
+        /** The `threshold` of searches. From 0 to 1. */
+        threshold?: number | undefined;
+        /** The `lexical` of searches for a text. Above 0 only with the setting `lexical`. From 0 to 1. */
+        lexical?: number | undefined;
+        /** The `limit` of searches and queries. From 1 to 100. */
+        limit?: number | undefined;
+      }
+    | undefined;
   /**
    * How an export to CSV writes the values of columns. `0.00` and `.00`: numbers with as many
    * decimals, with or without a zero before the point. `.#`: numbers as JavaScript writes them,
@@ -530,6 +537,41 @@ export interface DatabaseSettings<T = Data> {
    * An import of CSV sets the formats of its columns.
    */
   formats?: ValueFormats | undefined;
+}
+
+/**
+ * Changes of the settings of a database, as a JSON merge patch (RFC 7396): what is left out stays,
+ * and null removes a setting, which then has its default.
+ */
+export interface DatabaseChanges {
+  /**
+   * Whether searches can take exact words into account. The index of the words takes memory. Default:
+   * false.
+   */
+  lexical?: boolean | null | undefined;
+  /**
+   * The values of members that a search or a query leaves out. A page after a cursor has the
+   * threshold and the weight of words that the page before had.
+   */
+  defaults?:
+    | {
+        /** The `threshold` of searches. From 0 to 1. */
+        threshold?: number | null | undefined;
+        /** The `lexical` of searches for a text. Above 0 only with the setting `lexical`. From 0 to 1. */
+        lexical?: number | null | undefined;
+        /** The `limit` of searches and queries. From 1 to 100. */
+        limit?: number | null | undefined;
+      }
+    | null
+    | undefined;
+  /**
+   * How an export to CSV writes the values of columns. `0.00` and `.00`: numbers with as many
+   * decimals, with or without a zero before the point. `.#`: numbers as JavaScript writes them,
+   * without that zero. `python`: as Python writes a float, `5.0` and `1e-07`. `True` and `TRUE`:
+   * booleans. A column with a value that its format would change is written as JavaScript writes it.
+   * An import of CSV sets the formats of its columns.
+   */
+  formats?: { [column: string]: string | null } | null | undefined;
 }
 
 /** The database that an alias names from now on. */

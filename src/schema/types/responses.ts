@@ -4,7 +4,7 @@ import type { ErrorCode, Problem, ProblemCode } from '../../errors.js';
 import type { ColumnName, Data } from '../columns.js';
 import type { Action } from '../keys.js';
 import type { FilterGroup } from './filter.js';
-import type { Embed, EmbeddedPassage, ValueFormats } from './requests.js';
+import type { EmbeddedPassage, ValueFormats } from './requests.js';
 
 /** The times of a record, in UTC. */
 export interface Timestamps {
@@ -397,7 +397,22 @@ export interface DatabaseDescription {
    * Which text of a record is embedded. Default: every column with a string, or with a list with a
    * string, as `column: value` lines. The elements of a list are joined by `, `.
    */
-  embed: Embed;
+  embed: {
+    /** Columns to embed, in this order. Default: every string column. 1 to 256 items. */
+    columns?: string[];
+  };
+  /**
+   * The values of members that a search or a query leaves out. A page after a cursor has the
+   * threshold and the weight of words that the page before had.
+   */
+  defaults?: {
+    /** The `threshold` of searches. From 0 to 1. */
+    threshold?: number;
+    /** The `lexical` of searches for a text. Above 0 only with the setting `lexical`. From 0 to 1. */
+    lexical?: number;
+    /** The `limit` of searches and queries. From 1 to 100. */
+    limit?: number;
+  };
   /** The formats of columns in CSV, if there are any. */
   formats?: ValueFormats;
   /** Columns that records have or had. */

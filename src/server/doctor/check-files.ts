@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { access, constants, readdir, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { ALIASES_FILE, FORMATS_FILE } from '../../databases/index.js';
+import { ALIASES_FILE } from '../../databases/index.js';
 import { ADDRESS_FILE } from '../../files/address-file.js';
 import { parseChecked } from '../../files/checked-file.js';
 import { readIfExists } from '../../files/secret-file.js';
@@ -23,14 +23,13 @@ const KNOWN = new Set([
   'keys.json',
   'keys.json.locked',
   'webhooks.json',
-  'formats.json',
   'aliases.json',
   'migration.json',
   'databases',
   'models',
   RESTORE_DIRECTORY,
 ]);
-const TEMPORARY = /^(address|admin\.key|keys\.json|webhooks\.json|formats\.json|aliases\.json)\.\d+\.tmp$/;
+const TEMPORARY = /^(address|admin\.key|keys\.json|webhooks\.json|aliases\.json)\.\d+\.tmp$/;
 
 /** Directories of `databases` that the next start finishes or removes. */
 const UNFINISHED = /^\.(new|dropped|next|ready)-/;
@@ -50,11 +49,6 @@ export async function* checkFiles(directory: string): AsyncGenerator<DoctorCheck
     const webhooks = text === undefined ? [] : parseChecked('webhooks.json', text, WEBHOOKS_FILE);
     await checkSecret(directory, 'webhooks.json');
     return `${webhooks.length} webhooks`;
-  });
-  yield await check('formats', 'formats.json', async () => {
-    const text = await readIfExists(file('formats.json'));
-    const databases = text === undefined ? [] : parseChecked('formats.json', text, FORMATS_FILE);
-    return `formats of columns of ${databases.length} databases`;
   });
   yield await check('aliases', 'aliases.json', async () => {
     const text = await readIfExists(file('aliases.json'));

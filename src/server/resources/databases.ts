@@ -1,7 +1,7 @@
 import { overTurns } from '../../async/turns.js';
 import type { DatabaseService } from '../../databases/index.js';
 import { isCode } from '../../errors.js';
-import { checkDatabaseSettings } from '../../schema/index.js';
+import { checkDatabaseChanges, checkDatabaseSettings } from '../../schema/index.js';
 import { callerOf, databaseOf, refuseFiltered, sees } from '../admission/access.js';
 import { withTimeout } from '../admission/deadlines.js';
 import { sendWithTag } from '../http/etag.js';
@@ -76,6 +76,28 @@ export const DATABASES: Resource = {
         const json = await withTimeout(request, timeouts.responseMs, describe);
         reply.header('cache-control', 'private, no-cache');
         return sendWithTag(request, reply, json, JSON_TYPE);
+      },
+  },
+  changeDatabase: {
+    method: 'PATCH',
+    path: '/v1/databases/{id}',
+    tag: 'Databases',
+    summary: 'Change settings of a database',
+    actions: ['databases.manage'],
+    body: 'DatabaseChanges',
+    mergePatch: true,
+    success: [{ status: 200, description: 'The database with the changes', schema: 'DatabaseDescription' }],
+    errors: WRITE_ERRORS,
+    kind: 'writes',
+    handler:
+      ({ databases, timeouts }) =>
+      async (request, reply) => {
+        const changes = checkDatabaseChanges(request.body);
+        const id = databaseOf(request);
+        const changed = await withTimeout(request, timeouts.writeMs, () =>
+          databases.catalog.configure(id, changes),
+        );
+        return reply.send(changed);
       },
   },
   dropDatabase: {

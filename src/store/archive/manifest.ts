@@ -53,7 +53,7 @@ export function storeFile(id: string): string {
 export const RESTORE_DIRECTORY = '.restore';
 
 /** The files of a data directory that an archive contains besides the stores of its databases. */
-export const OTHER_FILES = ['keys.json', 'webhooks.json', 'formats.json', 'aliases.json'] as const;
+export const OTHER_FILES = ['keys.json', 'webhooks.json', 'aliases.json'] as const;
 
 /**
  * Parses a manifest and checks that its files are exactly those of its databases, so that no path leads out of a data

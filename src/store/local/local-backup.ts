@@ -17,7 +17,6 @@ import {
 } from '../archive/index.js';
 import type { StoreBackup } from '../record-store.js';
 import type { Backup, NativeEngine } from './binding.js';
-import type { FormatsFile } from './formats-file.js';
 import { withStopFlag } from './stop-flag.js';
 import { sha256Of, TemporaryCopy } from './temporary-copy.js';
 import { unwrap } from './unwrap.js';
@@ -26,8 +25,7 @@ import { unwrap } from './unwrap.js';
 type Entry = TarSource & { sha256: string };
 
 /**
- * Copies one database with the formats of its columns, or all databases with the keys, the webhooks and the aliases, as they
- * are at one moment.
+ * Copies one database, or all databases with the keys, the webhooks and the aliases, as they are at one moment.
  *
  * The stores are copied into files first, so that a slow reader of the archive holds no transaction.
  *
@@ -39,7 +37,7 @@ type Entry = TarSource & { sha256: string };
 export async function makeBackup(
   engine: NativeEngine,
   dataDirectory: string,
-  { database, formats }: { database: string | undefined; formats: Pick<FormatsFile, 'textOf'> },
+  database: string | undefined,
   signal: AbortSignal,
   onRelease: () => void,
 ): Promise<StoreBackup> {
@@ -47,7 +45,7 @@ export async function makeBackup(
   if (database === undefined) refuseUnopened(engine);
   const read = (names: readonly string[]) =>
     database === undefined ? readOthers(dataDirectory, names) : Promise.resolve([]);
-  const [keys, webhooks, formatsName, aliases] = OTHER_FILES;
+  const [keys, webhooks, aliases] = OTHER_FILES;
   // Before the moment, so that no webhook has a position that its database does not have yet, and no alias names a
   // database that is created after it.
   const readBefore = await read([webhooks, aliases]);
@@ -55,12 +53,7 @@ export async function makeBackup(
   let copy: TemporaryCopy | undefined;
   try {
     // After the moment, so that every key that a copied change was made with is among them, unless it was revoked.
-    const formatsText = formats.textOf(database);
-    const others = [
-      ...(await read([keys])),
-      ...readBefore,
-      ...(formatsText === undefined ? [] : [entryOf(formatsName, Buffer.from(formatsText))]),
-    ];
+    const others = [...(await read([keys])), ...readBefore];
     const databases = parseJson<(ArchivedDatabase & { bytes: number })[]>(Buffer.from(copies.databases));
     const bytes = databases.reduce((sum, database) => sum + database.bytes, 0);
     copy = await TemporaryCopy.create(dataDirectory, bytes);

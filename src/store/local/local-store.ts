@@ -4,7 +4,7 @@ import { type Stoppable, throwIfStopped } from '../../async/stoppable.js';
 import { TurnBudget } from '../../async/turn-budget.js';
 import { CosiftError, isCode, refusalOf } from '../../errors.js';
 import { removeAddress } from '../../files/address-file.js';
-import { type Alias, type Limits, parseJson, type ValueFormats } from '../../schema/index.js';
+import { type Alias, type Limits, parseJson } from '../../schema/index.js';
 import type { EmbeddedVectors } from '../embedded-vectors.js';
 import type {
   CommitResult,
@@ -29,14 +29,13 @@ import type {
   StoreSettings,
   WriteMark,
 } from '../record-store.js';
-import { databaseOfAlias, refuseNamed } from '../store-errors.js';
+import { settingsIn } from '../settings.js';
+import { databaseOfAlias, refuseNamed, StaleError } from '../store-errors.js';
 import type { DatabaseProgress, StoreEvents, StoreStats } from '../store-state.js';
-import { withFormats } from '../value-formats.js';
 import { AliasesFile } from './aliases-file.js';
 import { type NativeEngine, type NativePage, native, type Prepared, type StopFlag } from './binding.js';
 import { engineLimits } from './engine-limits.js';
 import { runExamination } from './examination.js';
-import { FormatsFile } from './formats-file.js';
 import { makeBackup } from './local-backup.js';
 import { LocalReembedder } from './local-reembedder.js';
 import { refuseUnfinishedRestore } from './refuse-unfinished-restore.js';
@@ -60,17 +59,13 @@ export interface LocalOptions {
 export class LocalStore implements RecordStore {
   readonly #native: NativeEngine;
   readonly #directory: string;
-  readonly #formats: FormatsFile;
   readonly #aliases: AliasesFile;
-  readonly #limits: Limits;
   readonly reembedder: LocalReembedder;
   #isBackingUp = false;
 
-  private constructor(engine: NativeEngine, directory: string, limits: Limits) {
+  private constructor(engine: NativeEngine, directory: string) {
     this.#native = engine;
     this.#directory = directory;
-    this.#limits = limits;
-    this.#formats = new FormatsFile(directory, limits);
     this.#aliases = new AliasesFile(directory);
     this.reembedder = new LocalReembedder(engine);
   }
@@ -88,7 +83,7 @@ export class LocalStore implements RecordStore {
     const vectorMegabytes = vectorMemoryMegabytes ?? defaultVectorMegabytes();
     const options = { threads, vectorMegabytes, limits: engineLimits(limits) };
     refuseUnfinishedRestore(directory);
-    const store = new LocalStore(unwrap(native().openEngine(directory, options)), directory, limits);
+    const store = new LocalStore(unwrap(native().openEngine(directory, options)), directory);
     // The lock is held now, so no other process writes these files.
     TemporaryCopy.removeLeftover(directory);
     removeAddress(directory);
@@ -99,41 +94,39 @@ export class LocalStore implements RecordStore {
   callsOf(): undefined {}
 
   async load(): Promise<void> {
-    await this.#formats.load();
     await this.#aliases.load();
     unwrap(await this.#native.load());
   }
 
   async createDatabase(
     id: string,
-    { formats, ...settings }: StoreSettings,
+    settings: StoreSettings,
   ): Promise<{ created: boolean; database: StoredDatabase }> {
-    type Created = { created: boolean; database: StoredDatabase };
     return await this.#aliases.alone(async () => {
       this.#aliases.refuseName(id);
-      await this.#checkFormats(id, formats);
-      const json = unwrap(await this.#native.createDatabase(id, JSON.stringify(settings)));
-      const { created, database } = parseJson<Created>(json);
-      await this.#formats[created ? 'create' : 'add'](id, formats);
-      return { created, database: this.#withFormats(database) };
+      return parseJson(unwrap(await this.#native.createDatabase(id, JSON.stringify(settings))));
     });
   }
 
-  /** Fails before the engine changes anything. */
-  async #checkFormats(id: string, formats: ValueFormats | undefined): Promise<void> {
-    withFormats({}, formats, this.#limits);
-    try {
-      this.#formats.with(id, formats);
-    } catch (error) {
-      // A database that was dropped may have left its formats.
-      const description = await this.#native.describeDatabase(id);
-      if (description instanceof Uint8Array) throw error;
-    }
+  async changeSettings(
+    id: string,
+    change: (current: StoreSettings) => StoreSettings,
+  ): Promise<StoredDatabase> {
+    return await this.#aliases.alone(async () => {
+      for (;;) {
+        const settings = JSON.stringify(change(settingsIn(await this.describeDatabase(id))));
+        try {
+          return parseJson(unwrap(await this.#native.configureDatabase(id, settings)));
+        } catch (error) {
+          // A re-embedding has ended meanwhile.
+          if (!(error instanceof StaleError)) throw error;
+        }
+      }
+    });
   }
 
   async listDatabases(): Promise<StoredDatabase[]> {
-    const databases = parseJson<StoredDatabase[]>(unwrap(await this.#native.listDatabases()));
-    return databases.map((database) => this.#withFormats(database));
+    return parseJson(unwrap(await this.#native.listDatabases()));
   }
 
   async describeDatabase(id: string): Promise<StoredDatabase> {
@@ -141,16 +134,7 @@ export class LocalStore implements RecordStore {
   }
 
   async databaseJson(id: string): Promise<Uint8Array> {
-    const json = unwrap(await this.#native.describeDatabase(id));
-    const formats = this.#formats.of(id);
-    if (formats === undefined) return json;
-    // The description is not parsed, because one of many columns takes long.
-    return Buffer.concat([Buffer.from(`{"formats":${JSON.stringify(formats)},`), json.subarray(1)]);
-  }
-
-  #withFormats(database: StoredDatabase): StoredDatabase {
-    const formats = this.#formats.of(database.id);
-    return formats === undefined ? database : { ...database, formats };
+    return unwrap(await this.#native.describeDatabase(id));
   }
 
   async databaseInfo(id: string): Promise<DatabaseInfo> {
@@ -161,7 +145,6 @@ export class LocalStore implements RecordStore {
     await this.#aliases.alone(async () => {
       refuseNamed(id, this.#aliases.all());
       unwrap(await this.#native.dropDatabase(id));
-      await this.#formats.remove(id);
     });
   }
 
@@ -331,13 +314,7 @@ export class LocalStore implements RecordStore {
       this.#isBackingUp = false;
     };
     try {
-      return await makeBackup(
-        this.#native,
-        this.#directory,
-        { database, formats: this.#formats },
-        signal,
-        end,
-      );
+      return await makeBackup(this.#native, this.#directory, database, signal, end);
     } catch (error) {
       end();
       throw error;

@@ -6,7 +6,6 @@ import { engineLimits } from '../local/engine-limits.js';
 import { unwrap } from '../local/unwrap.js';
 import type { StoredDatabase, StoreSettings } from '../record-store.js';
 import { aliasOfOther } from '../store-errors.js';
-import { withFormats } from '../value-formats.js';
 import { findAlias, refuseIfNamed, refuseName } from './aliases.js';
 import { lockThroughMoves } from './distribution.js';
 import type { Group } from './groups.js';
@@ -188,11 +187,10 @@ export class Catalog {
   }
 
   async create(id: string, given: StoreSettings): Promise<{ created: boolean; database: StoredDatabase }> {
-    withFormats({}, given.formats, this.#limits);
     const database = this.#servers.of(id);
     const found = await database.write(async (sql) => {
       if ((await findAlias(sql, id)) !== undefined) throw aliasOfOther(id);
-      return await this.#existing(sql, id, given);
+      return await this.#existing(sql, id);
     });
     if (found !== undefined) return { created: false, database: found };
     const { created, described } = await makeAndUse(
@@ -213,7 +211,7 @@ export class Catalog {
         );
         if (row !== undefined)
           return { created: true, described: await this.describe(sql, { ...row, group }) };
-        const described = await this.#existing(sql, id, given);
+        const described = await this.#existing(sql, id);
         // Created by others meanwhile, and dropped.
         if (described === undefined) throw replaced();
         return { created: false, described };
@@ -223,26 +221,22 @@ export class Catalog {
     return { created, database: described };
   }
 
-  /** Describes a database that exists with the same settings; undefined where there is none. */
-  async #existing(sql: Sql, id: string, given: StoreSettings): Promise<StoredDatabase | undefined> {
-    if ((await this.findIfExists(sql, id)) === undefined) return undefined;
-    const existing = await this.lock(sql, id);
-    const { lexical } = settingsOf(existing);
-    // The words of records can be switched on later. They are not switched off by settings that leave them out.
-    // So can the formats of further columns.
-    const formats = withFormats(settingsOf(existing).formats, given.formats, this.#limits);
-    const changed = { lexical: lexical || given.lexical, formats };
-    const wanted = settingsText({ ...given, ...changed });
-    if (formats === undefined || wanted !== settingsText({ ...settingsOf(existing), ...changed })) {
-      throw databaseExists(existing);
-    }
-    if (wanted !== existing.settings) {
-      await sql.run(`UPDATE ${existing.group.databases} SET settings = $2::text WHERE id = $1::text`, [
-        id,
-        wanted,
-      ]);
-    }
-    return await this.describe(sql, { ...existing, settings: wanted });
+  /** Describes a database; undefined where there is none. */
+  async #existing(sql: Sql, id: string): Promise<StoredDatabase | undefined> {
+    const existing = await this.findIfExists(sql, id);
+    return existing && (await this.describe(sql, existing));
+  }
+
+  async changeSettings(
+    sql: Sql,
+    id: string,
+    change: (current: StoreSettings) => StoreSettings,
+  ): Promise<StoredDatabase> {
+    const entry = await this.lock(sql, id);
+    const settings = settingsText(change(settingsOf(entry)));
+    const update = `UPDATE ${entry.group.databases} SET settings = $2::text WHERE id = $1::text`;
+    await sql.run(update, [id, settings]);
+    return await this.describe(sql, { ...entry, settings });
   }
 
   /** Returns the number of the database, whose tables are then unused. */
@@ -265,12 +259,13 @@ export class Catalog {
       WHERE database = $1::bigint AND strings + numbers + booleans + nulls + lists > 0 ORDER BY version, place`,
       [entry.number],
     );
-    const { embed, model, fingerprint, dimensions, lexical, formats } = settingsOf(entry);
+    const { embed, model, fingerprint, dimensions, lexical, defaults, formats } = settingsOf(entry);
     const { passages, without_text } = await vectorCounts(sql, entry);
     const disk_bytes = (await this.diskBytes(sql, [entry])).get(entry.number) ?? 0;
     return {
+      ...(defaults && { defaults }),
       dimensions,
-      embed: embed ?? {},
+      embed: embed as StoredDatabase['embed'],
       fingerprint,
       ...(formats && { formats }),
       id: entry.id,
@@ -401,22 +396,18 @@ export function settingsText({
   dimensions,
   embed,
   lexical = false,
-  formats = {},
+  defaults,
+  formats,
 }: StoreSettings): string {
-  const others = Object.keys(formats).length === 0 ? {} : { formats };
+  const kept = Object.entries({ defaults, formats }).flatMap(([name, value = {}]) => {
+    // The names are in the order of the embedded engine.
+    const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+    return members.length === 0 ? [] : [[name, Object.fromEntries(members)]];
+  });
+  const others = Object.fromEntries(kept);
   return JSON.stringify({ model, fingerprint, dimensions, embed: embed ?? {}, lexical, ...others });
 }
 
 export function databaseNotFound(id: string): CosiftError {
   return new CosiftError('database_not_found', `there is no database ${JSON.stringify(id)}`);
-}
-
-/** The settings are in the order of the embedded engine. */
-function databaseExists(entry: CatalogEntry): CosiftError {
-  const { dimensions, embed = {}, fingerprint, lexical = false, model, formats } = settingsOf(entry);
-  const existing = JSON.stringify({ dimensions, embed, fingerprint, lexical, model, formats });
-  return new CosiftError(
-    'database_exists',
-    `database ${JSON.stringify(entry.id)} exists with other settings: ${existing}`,
-  );
 }

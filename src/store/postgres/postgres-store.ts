@@ -134,6 +134,13 @@ export class PostgresStore implements RecordStore, MigrationSupport {
     return await this.#catalog.create(id, settings);
   }
 
+  async changeSettings(
+    id: string,
+    change: (current: StoreSettings) => StoreSettings,
+  ): Promise<StoredDatabase> {
+    return await this.#servers.of(id).write((sql) => this.#catalog.changeSettings(sql, id, change));
+  }
+
   async listDatabases(): Promise<StoredDatabase[]> {
     const { answers } = await this.#servers.readAll(async (sql, group) => {
       const described: StoredDatabase[] = [];

@@ -246,7 +246,7 @@ export class Reembedder implements ReembeddingStore {
   async switch(id: string): Promise<void> {
     const switched = await this.#servers.of(id).write(async (sql) => {
       const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
-      const { lexical, formats } = settingsOf(entry);
+      const { lexical, defaults, formats } = settingsOf(entry);
       const [source, target] = [recordsOf(entry), recordsOf({ ...entry, ...unfinished })];
       const { passages } = tablesOf({ ...entry, ...unfinished });
       const [later] = await sql.run(
@@ -269,7 +269,7 @@ export class Reembedder implements ReembeddingStore {
       await sql.run(
         `UPDATE ${entry.group.databases} SET generation = $2::integer, settings = $3::text
         WHERE id = $1::text`,
-        [id, unfinished.generation, settingsText({ ...settingsOf(unfinished), lexical, formats })],
+        [id, unfinished.generation, settingsText({ ...settingsOf(unfinished), lexical, defaults, formats })],
       );
       await this.#remove(sql, entry);
       return entry.number;

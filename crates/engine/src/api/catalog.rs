@@ -147,11 +147,10 @@ impl Catalog {
         Database::open(&self.dependencies, id, path, &|_| !self.is_closed())
     }
 
-    /// Creates a database. Returns whether it was created, or `false` with the database of the same id and settings.
+    /// Creates a database. Returns whether it was created, or `false` with the database of the same id.
     ///
     /// # Errors
-    /// [`Error::DatabaseExists`] with other settings; [`Error::NotReady`], [`Error::NotOpened`], [`Error::File`],
-    /// [`Error::Store`].
+    /// [`Error::NotReady`], [`Error::NotOpened`], [`Error::File`], [`Error::Store`].
     pub(crate) fn create(
         &self,
         id: &str,
@@ -162,27 +161,7 @@ impl Catalog {
         let Some(slot) = self.reserve(id) else {
             return Ok((true, self.create_reserved(id, settings)?));
         };
-        let database = slot.database(id)?;
-        let existing = database.current_settings();
-        // The words of records can be switched on later. They are not switched off by settings that leave them out.
-        let wanted = Settings {
-            lexical: existing.lexical || settings.lexical,
-            ..settings.clone()
-        };
-        if wanted
-            == (Settings {
-                lexical: wanted.lexical,
-                ..existing.clone()
-            })
-        {
-            if !existing.lexical && wanted.lexical {
-                database.make_lexical()?;
-            }
-            return Ok((false, Arc::clone(database)));
-        }
-        let existing = Value::Object(existing.to_json()).to_string();
-        let id = id.to_owned();
-        Err(Error::DatabaseExists { id, existing })
+        Ok((false, Arc::clone(slot.database(id)?)))
     }
 
     /// Reserves an id, unless it is taken: then returns its slot.

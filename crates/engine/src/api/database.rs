@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use parking_lot::RwLock;
+
 use crate::background::Scheduler;
 use crate::disk::{Disk, create_directory};
 use crate::error::{Done, Error};
@@ -37,7 +39,8 @@ pub(crate) struct Dependencies {
 pub(crate) struct Database {
     /// Its id.
     pub id: String,
-    /// The settings that never change. [`Database::current_settings`] are those of now.
+    /// The settings when the database was opened, which its vectors are made by. [`Database::current_settings`] are those
+    /// of now.
     pub(crate) settings: Settings,
     pub(crate) created_at: i64,
     /// The epoch of its change feed; see [`Store::epoch`].
@@ -107,7 +110,7 @@ impl Database {
             panic_after_commit: AtomicBool::new(false),
             checked: AtomicBool::new(false),
             damage: OnceLock::new(),
-            lexical: AtomicBool::new(settings.lexical),
+            settings: RwLock::new(Arc::new(settings.clone())),
             events: DatabaseEvents::new(&dependencies.events, id),
         });
         let queue = WriterQueue::new(Arc::clone(&dependencies.writers));
@@ -193,26 +196,18 @@ impl Database {
     }
 
     /// The settings as they are now.
-    pub(crate) fn current_settings(&self) -> Settings {
-        Settings {
-            lexical: self.is_lexical(),
-            ..self.settings.clone()
-        }
+    pub(crate) fn current_settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.shared.settings.read())
     }
 
-    /// Whether searches may take the words of records into account.
-    pub(crate) fn is_lexical(&self) -> bool {
-        self.shared.lexical.load(Relaxed)
-    }
-
-    /// Lets searches take the words of records into account, from now on.
+    /// Changes settings that no vector depends on.
     ///
     /// # Errors
-    /// [`Error::Store`], [`Error::Closed`].
-    pub(crate) fn make_lexical(&self) -> Result<(), Error> {
+    /// [`Error::Stale`] for settings with which records would have other vectors; [`Error::Store`], [`Error::Closed`].
+    pub(crate) fn configure(&self, settings: Settings) -> Result<(), Error> {
         outcome_of(|reply| {
             // A refused command drops the reply.
-            let _ = self.send_waiting(Command::MakeLexical(reply));
+            let _ = self.send_waiting(Command::Configure(Box::new(settings), reply));
         })
     }
 

@@ -46,8 +46,7 @@ impl Engine {
         self.catalog.progress()
     }
 
-    /// Creates a database; creating it again with the same settings is idempotent. `done` gets JSON: `created`,
-    /// `database`.
+    /// Creates a database, or finds it whatever its settings are. `done` gets JSON: `created`, `database`.
     pub fn create_database(self: &Arc<Self>, id: String, settings: String, done: Done<Vec<u8>>) {
         let engine = Arc::clone(self);
         self.threads.admin.run(done, move || {
@@ -61,6 +60,20 @@ impl Engine {
             response.extend(describe(&database));
             response.push(b'}');
             Ok(response)
+        });
+    }
+
+    /// Changes settings that no vector depends on; see [`Settings::parse`] for the settings, which replace those before.
+    /// `done` gets the description of the database, or [`Error::Stale`] for settings with which records would have other
+    /// vectors.
+    pub fn configure_database(self: &Arc<Self>, id: String, settings: String, done: Done<Vec<u8>>) {
+        let engine = Arc::clone(self);
+        self.threads.admin.run(done, move || {
+            // Not while the database is replaced by its re-embedding.
+            let _files = engine.catalog.lock_files_of(&id);
+            let database = engine.database(&id)?;
+            database.configure(Settings::parse(&settings)?)?;
+            Ok(describe(&database))
         });
     }
 

@@ -25,8 +25,9 @@ pub(crate) fn describe(database: &Database) -> Vec<u8> {
 pub(crate) fn write_description(database: &Database, out: &mut Vec<u8>) {
     let snapshot = database.snapshot();
     let memory = memory(database);
-    let mut members = database.current_settings().to_json();
-    if database.is_lexical() {
+    let settings = database.current_settings();
+    let mut members = settings.to_json();
+    if settings.lexical {
         let indexed = snapshot.blocks.iter().filter(|block| block.has_words());
         let indexed: usize = indexed.map(|block| block.living).sum();
         members.insert("lexical_records".into(), json!(indexed));

@@ -130,10 +130,11 @@ impl Engine {
         done: Done<Pages>,
     ) {
         let replies = replies_of(searches.len(), done);
+        let settings = database.current_settings();
         let mut checked = Vec::with_capacity(searches.len());
         for ((request, vector), reply) in searches.iter().zip(replies) {
             let search = Search::parse(request, &self.limits).and_then(|search| {
-                let vector = search.check(&database.settings, database.is_lexical(), vector)?;
+                let vector = search.check(&settings, vector)?;
                 Ok((search, vector))
             });
             match search {
@@ -156,7 +157,9 @@ impl Engine {
         let (engine, database) = (Arc::clone(self), self.database(id));
         self.run_query(done, move || {
             let database = database?;
-            let query = Query::parse(&request, &engine.limits)?.bind(&database.searchable, stop)?;
+            let query = Query::parse(&request, &engine.limits)?;
+            query.common.check(&database.current_settings())?;
+            let query = query.bind(&database.searchable, stop)?;
             Ok(if query.is_expensive() {
                 FirstPart::Heavy(Box::new(move || query.run()))
             } else {

@@ -20,16 +20,13 @@ use crate::settings::Settings;
 use crate::write::Embedded;
 
 impl Engine {
-    /// Begins to embed a database with another model, or continues an interrupted re-embedding. A re-embedding with
-    /// other settings is discarded. `settings` hold `model`, `fingerprint` and `dimensions`. `done` gets the JSON of
-    /// [`Engine::reembedding`].
+    /// Begins to embed a database with another model or other columns, or continues an interrupted re-embedding. A
+    /// re-embedding with other settings is discarded. `settings` hold `embed`, `model`, `fingerprint` and `dimensions`.
+    /// `done` gets the JSON of [`Engine::reembedding`].
     pub fn begin_reembedding(self: &Arc<Self>, id: &str, settings: String, done: Done<Vec<u8>>) {
         self.between_drops(id, done, move |engine, database| {
-            let settings = Settings {
-                embed: database.settings.embed.clone(),
-                lexical: database.is_lexical(),
-                ..Settings::parse(&settings)?
-            };
+            let given = Settings::parse(&settings)?;
+            let settings = database.current_settings().with_vectors_of(&given);
             if settings.model.is_none() {
                 let detail = "there must be a model: records have vectors of their own from the start or never";
                 return Err(Error::request("/model", detail));
@@ -41,7 +38,7 @@ impl Engine {
         });
     }
 
-    /// The progress of a re-embedding as JSON: `model`, `fingerprint`, `done`, `started_at`; `null` without one.
+    /// The progress of a re-embedding as JSON: `embed`, `model`, `fingerprint`, `done`, `started_at`; `null` without one.
     pub fn reembedding(self: &Arc<Self>, id: &str, done: Done<Vec<u8>>) {
         self.between_drops(id, done, move |engine, database| {
             let store = engine.reembeddings.take_or_open(database)?;
@@ -56,7 +53,8 @@ impl Engine {
     /// Reads the next batch of records to embed. It may be empty.
     pub fn prepare_reembedding(self: &Arc<Self>, id: &str, done: Done<ReembeddingBatch>) {
         self.with(id, done, move |engine, database| {
-            let prepare = |store: &mut ReembeddingStore| store.prepare(&database.reader);
+            let prepare =
+                |store: &mut ReembeddingStore| store.prepare(&database.reader, &database.settings);
             engine.reembeddings.with(&database.id, prepare)
         });
     }
@@ -135,7 +133,9 @@ impl Engine {
 }
 
 fn describe(store: &ReembeddingStore) -> Value {
+    let mut settings = store.settings.to_json();
     json!({
+        "embed": settings.remove("embed"),
         "model": store.settings.model,
         "fingerprint": store.settings.fingerprint,
         "done": store.done,
@@ -143,7 +143,7 @@ fn describe(store: &ReembeddingStore) -> Value {
     })
 }
 
-/// Switches a database to the model of its re-embedding store. Searches and reads are served throughout, from the old
+/// Switches a database to the vectors of its re-embedding store. Searches and reads are served throughout, from the old
 /// or from the new database.
 ///
 /// # Errors
@@ -164,11 +164,7 @@ pub(crate) fn switch(
     }
     // Ends its writer. The published snapshot can still be read and searched.
     source.close();
-    let prepared = if source.is_lexical() {
-        store.make_lexical()
-    } else {
-        Ok(())
-    };
+    let prepared = store.configure(&source.current_settings());
     let swapped = prepared.and_then(|()| swap(catalog, &source, store));
     // Opens the old or the new database, whichever is in the directory now.
     let opened = catalog.open_database(id, &catalog.path(id));

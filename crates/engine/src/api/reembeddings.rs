@@ -47,15 +47,8 @@ impl Reembeddings {
         settings: Settings,
     ) -> Result<ReembeddingStore, Error> {
         let found = self.take_or_open(database)?;
-        // The words of records may have been switched on meanwhile. The switch to the store takes that over.
-        let continues = |store: &ReembeddingStore| {
-            let lexical = settings.lexical;
-            settings
-                == (Settings {
-                    lexical,
-                    ..store.settings.clone()
-                })
-        };
+        // The switch to the store takes over the other settings.
+        let continues = |store: &ReembeddingStore| store.settings.makes_vectors_of(&settings);
         if let Some(store) = found.filter(continues) {
             return Ok(store);
         }

@@ -56,10 +56,11 @@ impl ExternalRules {
     /// Parses a search and checks its vector.
     ///
     /// # Errors
-    /// [`Error::Invalid`], [`Error::Dimensions`], [`Error::Vector`]; [`Error::Stale`] when another model made the vector.
+    /// [`Error::Invalid`], [`Error::Dimensions`], [`Error::Vector`]; [`Error::Stale`] when another model made the vector, or
+    /// for other default values.
     pub fn search(&self, request: &str, vector: &[f64]) -> Result<ExternalSearch, Error> {
         let search = Search::parse(request, &self.limits)?;
-        let vector = search.check(&self.settings, self.settings.lexical, vector)?;
+        let vector = search.check(&self.settings, vector)?;
         Ok(ExternalSearch {
             search,
             embed: self.settings.embed.clone(),
@@ -72,10 +73,12 @@ impl ExternalRules {
     /// Parses a listing.
     ///
     /// # Errors
-    /// [`Error::Invalid`].
+    /// [`Error::Invalid`]; [`Error::Stale`] for other default values.
     pub fn query(&self, request: &str) -> Result<ExternalQuery, Error> {
+        let query = Query::parse(request, &self.limits)?;
+        query.common.check(&self.settings)?;
         Ok(ExternalQuery {
-            query: Query::parse(request, &self.limits)?,
+            query,
             dimensions: self.settings.dimensions,
             fingerprint: self.settings.fingerprint.clone(),
             arrived: Instant::now(),

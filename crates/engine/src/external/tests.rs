@@ -256,7 +256,7 @@ fn texts_of_rows_get_vectors_in_their_order_and_a_text_with_too_many_passages_is
     .expect("stored");
     rows.upsert(&rules, &long_records(), &split(), 1)
         .expect("stored");
-    let texts = rules.texts_of(&rows.list()).expect("data");
+    let texts = rules.texts_of(&rows.list(), None).expect("data");
     assert_eq!(texts.texts(), ["short", "long text"]);
     assert_eq!(texts.lines(1)[0].column, "text");
     let vectors = texts.vectors(&split()).expect("3 vectors");

@@ -3,9 +3,9 @@
 use crate::error::Error;
 use crate::external::row::ExternalRow;
 use crate::external::rules::ExternalRules;
-use crate::record::{Passages, Vectors, content_hash, q30_to_f32, record_hash};
-use crate::settings::{RecordText, TextLine};
-use crate::write::{Embedded, TextVectors, parse_data};
+use crate::record::{Data, Passages, Vectors, content_hash, q30_to_f32, record_hash};
+use crate::settings::{RecordText, Settings, TextLine};
+use crate::write::{Embedded, TextVectors, VectorSource, parse_data};
 
 /// The vectors of a record.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,34 +53,50 @@ impl From<&Vectors> for ExternalVectors {
     }
 }
 
-/// Rows whose texts are embedded by another model.
+/// Rows that get other vectors.
 #[derive(Debug)]
 pub struct ExternalTexts {
     dimensions: usize,
     max_passages: usize,
     texts: Vec<RecordText>,
-    /// The integer id of each row, and the number of its text if it has one.
-    rows: Vec<(u64, Option<usize>)>,
+    /// The integer id of each row, and where its vectors come from.
+    rows: Vec<(u64, VectorSource)>,
     hashes: Vec<[u8; 16]>,
 }
 
 impl ExternalRules {
-    /// The texts of rows that the model embeds.
+    /// The texts of rows that the model embeds. `before` has the settings, JSON, with which the rows got their vectors: a row
+    /// with the same text keeps them if they are of the same model. Without `before`, every text is embedded.
     ///
     /// # Errors
-    /// [`Error::Internal`] for damaged data.
-    pub fn texts_of(&self, rows: &[ExternalRow]) -> Result<ExternalTexts, Error> {
+    /// [`Error::Internal`] for damaged data; [`Error::Invalid`] for settings that are not valid.
+    pub fn texts_of(
+        &self,
+        rows: &[ExternalRow],
+        before: Option<&str>,
+    ) -> Result<ExternalTexts, Error> {
+        let settings = &self.settings;
+        let before = before.map(Settings::parse).transpose()?;
+        let keeps = |text: &RecordText, data: &Data| {
+            (before.as_ref()).is_some_and(|before| settings.keeps_vectors(text, before, data))
+        };
         let mut texts = Vec::new();
         let mut found = Vec::with_capacity(rows.len());
         let mut hashes = Vec::with_capacity(rows.len());
         for row in rows {
             let data = parse_data(&row.data).map_err(|_| row.damaged("data"))?;
             hashes.push(record_hash(&data, None));
-            let text = self.settings.text_of(&data).map(|text| {
-                texts.push(text);
-                texts.len() - 1
-            });
-            found.push((row.header.id, text));
+            let source = match settings.text_of(&data) {
+                None => VectorSource::None,
+                Some(text) if keeps(&text, &data) => {
+                    VectorSource::Given(row.vectors(settings.dimensions)?)
+                }
+                Some(text) => {
+                    texts.push(text);
+                    VectorSource::Text(texts.len() - 1)
+                }
+            };
+            found.push((row.header.id, source));
         }
         Ok(ExternalTexts {
             dimensions: self.settings.dimensions,
@@ -115,13 +131,16 @@ impl ExternalTexts {
     /// [`Error::Dimensions`], [`Error::Vector`]; [`Error::Invalid`] for a text with more passages than allowed.
     pub fn vectors(&self, embedded: &Embedded) -> Result<Vec<(u64, ExternalVectors)>, Error> {
         let vectors = TextVectors::of(embedded, &self.texts, self.dimensions)?;
-        let of_row = |&(id, text): &(u64, Option<usize>)| {
-            let Some(text) = text else {
-                return Ok((id, ExternalVectors::default()));
+        let of_row = |(id, source): &(u64, VectorSource)| {
+            let vectors = match source {
+                VectorSource::Given(kept) => kept.into(),
+                VectorSource::Text(text) => {
+                    let vectors = vectors.get(*text, self.max_passages)?;
+                    (&vectors.map_err(|too_many| too_many.error_of(*id))?).into()
+                }
+                VectorSource::None | VectorSource::Unchanged => ExternalVectors::default(),
             };
-            let vectors = vectors.get(text, self.max_passages)?;
-            let vectors = vectors.map_err(|too_many| too_many.error_of(id))?;
-            Ok((id, ExternalVectors::from(&vectors)))
+            Ok((*id, vectors))
         };
         self.rows.iter().map(of_row).collect()
     }

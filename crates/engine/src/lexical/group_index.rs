@@ -152,6 +152,11 @@ impl BlockWords {
         })
     }
 
+    /// Frees the index.
+    pub(crate) fn clear(&self) {
+        *self.index.write() = None;
+    }
+
     /// Sets or replaces the index.
     pub(crate) fn set(&self, index: Arc<BlockIndex>) {
         *self.index.write() = Some(index);

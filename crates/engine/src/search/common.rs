@@ -10,6 +10,7 @@ use crate::limits::Limits;
 use crate::record::{TimeRange, Variant};
 use crate::search::distinct::Distinct;
 use crate::search::explain::Explain;
+use crate::settings::Settings;
 
 /// The common part of a request, parsed and checked.
 #[derive(Clone, Debug)]
@@ -42,14 +43,17 @@ pub(crate) struct Common {
     pub(crate) vectors: bool,
     /// What the cursor of the next page ends with.
     pub(crate) cursor_suffix: Option<String>,
+    /// The default values of the database that the caller has applied.
+    defaults: Option<Value>,
     /// Equal for requests that find the same records, and differ in cursor, page size and what results show only.
     pub(crate) request_hash: [u8; 16],
 }
 
 /// Members of a request that do not decide which records it finds.
-const UNCOUNTED: [&str; 7] = [
+const UNCOUNTED: [&str; 8] = [
     "cursor",
     "cursor_suffix",
+    "defaults",
     "limit",
     "page_bytes",
     "columns",
@@ -59,7 +63,7 @@ const UNCOUNTED: [&str; 7] = [
 
 impl Common {
     /// Reads `variant`, `limit`, `page_bytes`, `filter`, `forced_filter`, `time_range`, `total`, `facets`, `distinct`,
-    /// `explain`, `map`, `columns`, `vectors` and `cursor_suffix`.
+    /// `explain`, `map`, `columns`, `vectors`, `cursor_suffix` and `defaults`.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for each member that is invalid.
@@ -81,8 +85,17 @@ impl Common {
             columns: columns_of(request)?,
             vectors: request.flag("vectors")?,
             cursor_suffix: request.text("cursor_suffix")?.map(str::to_owned),
+            defaults: request.get("defaults").cloned(),
             request_hash: request.hash_of(|member| !UNCOUNTED.contains(&member)),
         })
+    }
+
+    /// Checks that the request was made for a database with these settings.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] for other default values.
+    pub(crate) fn check(&self, settings: &Settings) -> Result<(), Error> {
+        settings.check_defaults(self.defaults.as_ref())
     }
 
     /// Whether every match must be found, not just those of the page.

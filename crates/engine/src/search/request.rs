@@ -85,14 +85,14 @@ impl Search {
     /// Checks that a database with these settings can be searched so, and returns the unit vector of the query.
     ///
     /// # Errors
-    /// [`Error::Stale`] when another model made the vector; [`Error::Dimensions`], [`Error::Vector`]; [`Error::Invalid`]
-    /// when the database lacks what the search asks for.
+    /// [`Error::Stale`] when another model made the vector, or for other default values; [`Error::Dimensions`],
+    /// [`Error::Vector`]; [`Error::Invalid`] when the database lacks what the search asks for.
     pub(crate) fn check<T: Copy + Into<f64>>(
         &self,
         settings: &Settings,
-        is_lexical: bool,
         vector: &[T],
     ) -> Result<Vec<i32>, Error> {
+        self.common.check(settings)?;
         if self.embedded_by.is_some() && self.embedded_by != settings.fingerprint {
             return Err(Error::Stale);
         }
@@ -100,7 +100,7 @@ impl Search {
         if got != expected {
             return Err(Error::Dimensions { expected, got });
         }
-        if self.lexical.is_some() && !is_lexical {
+        if self.lexical.is_some() && !settings.lexical {
             let detail = "the database does not know its words: switch that on with \"lexical\": true in its settings, or search without lexical";
             return Err(Error::request("/search/lexical", detail));
         }

@@ -84,7 +84,7 @@ pub(crate) fn stage_commit(
         return Err(Error::request("/records", detail));
     }
     let problems = check_given(settings, &prepared.records)?;
-    if prepared.settings != *settings {
+    if !prepared.settings.makes_vectors_of(settings) {
         prepared.mark_outdated(settings);
     }
     // A commit may be retried with the same vectors, so it must not change the texts that the vectors were made from.

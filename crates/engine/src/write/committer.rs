@@ -107,15 +107,22 @@ impl Committer {
             .collect())
     }
 
-    /// Lets searches take the words of records into account: writes the setting to the store, then publishes it.
-    pub(crate) fn make_lexical(&mut self) -> Result<(), Error> {
-        let settings = Settings {
-            lexical: true,
-            ..self.settings.clone()
-        };
+    /// Changes settings that no vector depends on: writes them to the store, then publishes them.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] for settings with which records would have other vectors; [`Error::Store`].
+    pub(crate) fn configure(&mut self, settings: Settings) -> Result<(), Error> {
+        if !settings.makes_vectors_of(&self.settings) {
+            return Err(Error::Stale);
+        }
         self.store.set_meta(SETTINGS, &settings.to_stored())?;
-        self.settings = settings;
-        self.shared.lexical.store(true, Relaxed);
+        self.settings = settings.clone();
+        *self.shared.settings.write() = Arc::new(settings);
+        if !self.settings.lexical {
+            for block in &self.snapshot().blocks {
+                block.body.words.clear();
+            }
+        }
         Ok(())
     }
 

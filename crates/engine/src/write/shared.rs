@@ -4,7 +4,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
+use parking_lot::RwLock;
+
 use crate::runtime::{DatabaseEvents, EventCode, Metrics};
+use crate::settings::Settings;
 use crate::snapshot::PublishedCell;
 
 /// The state of a database that its writer changes and its readers read.
@@ -25,8 +28,8 @@ pub(crate) struct Shared {
     pub(crate) checked: AtomicBool,
     /// Why the database is no longer served: its records are damaged.
     pub(crate) damage: OnceLock<String>,
-    /// Whether searches may take the words of records into account. Once true, it stays true.
-    pub(crate) lexical: AtomicBool,
+    /// The settings as they are now.
+    pub(crate) settings: RwLock<Arc<Settings>>,
 }
 
 impl Shared {

@@ -160,8 +160,8 @@ impl Writer {
                 });
                 reply.send(outcome);
             }
-            Command::MakeLexical(reply) => {
-                reply.send(self.guarded(|writer| writer.committer.make_lexical()));
+            Command::Configure(settings, reply) => {
+                reply.send(self.guarded(|writer| writer.committer.configure(*settings)));
             }
             Command::Pause(begun) => {
                 // When the receiver is gone, the pause ends at once.

@@ -12,6 +12,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::error::Error;
 use crate::reply::Reply;
 use crate::runtime::{RecentlyUsed, TakesTurns, TurnThreads, WaitingWrite, max_open_files};
+use crate::settings::Settings;
 use crate::write::commit::Commit;
 use crate::write::deletion_matches::{Deleted, DeletionMatches};
 
@@ -326,8 +327,8 @@ pub(crate) enum Command {
         matches: DeletionMatches,
         reply: Reply<Deleted>,
     },
-    /// Let searches take the words of records into account.
-    MakeLexical(Reply<()>),
+    /// Change settings that no vector depends on.
+    Configure(Box<Settings>, Reply<()>),
     /// Send what ends the pause, and write nothing until then: the writers of the engine are brought to one moment.
     Pause(Sender<Paused>),
     /// Do the maintenance that is due: a background job has a result or has ended.
@@ -350,7 +351,7 @@ impl Command {
                 drop(waiting);
                 reply.send(Err(error));
             }
-            Self::MakeLexical(reply) => reply.send(Err(error)),
+            Self::Configure(_, reply) => reply.send(Err(error)),
             // Whoever waits for the pause learns of it when the sender is dropped.
             Self::Pause(_) | Self::Wake | Self::Idle | Self::Close => {}
         }

@@ -2,6 +2,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
+use cosift_engine::Error;
+
 use crate::common::{
     Known, Oracle, Random, Server, Vectors, assert_same, hits, in_full, random_boosts, random_data,
     random_filter, stop_flag, time,
@@ -269,7 +271,7 @@ fn facets_count_the_matches_of_both_parts() {
 }
 
 #[test]
-fn the_setting_can_be_switched_on_later() {
+fn the_setting_can_be_switched_on_and_off_later() {
     let mut random = Random::new(6);
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::open(directory.path());
@@ -286,12 +288,17 @@ fn the_setting_can_be_switched_on_later() {
     let none = json!({ "lexical": { "weight": 0, "text": "image editor" } });
     server.check("db", &oracle, &none, &query);
 
-    let settings = json!({ "model": null, "dimensions": 8, "lexical": true });
-    server.create_with("db", &settings).expect("switched on");
+    let on = json!({ "model": null, "dimensions": 8, "lexical": true });
+    server.configure("db", &on).expect("switched on");
     assert_eq!(server.describe("db")["lexical"], true);
     check(&server, &oracle, &vectors, &mut random, 20);
-    // The settings without it leave it on.
-    server.create("db", 8);
+    let off = json!({ "model": null, "dimensions": 8 });
+    server.configure("db", &off).expect("switched off");
+    assert_eq!(server.describe("db")["sizes"]["lexical_bytes"], 0);
+    server
+        .try_search("db", &request, &query)
+        .expect_err("refused");
+    server.configure("db", &on).expect("switched on again");
     server.close();
 
     let server = Server::open(directory.path());
@@ -299,9 +306,8 @@ fn the_setting_can_be_switched_on_later() {
     assert!(server.describe("db")["sizes"]["lexical_bytes"].is_u64());
     check(&server, &oracle, &vectors, &mut random, 20);
     let other = json!({ "model": null, "dimensions": 9, "lexical": true });
-    server
-        .create_with("db", &other)
-        .expect_err("other dimensions");
+    let refused = server.configure("db", &other);
+    assert!(matches!(refused, Err(Error::Stale)), "{refused:?}");
     server.close();
 }
 

@@ -94,6 +94,11 @@ impl Server {
         Pending::of(|done| self.engine.commit(id, prepared, embedded, done)).wait()
     }
 
+    pub(crate) fn configure(&self, id: &str, settings: &Value) -> Result<Vec<u8>, Error> {
+        let settings = settings.to_string();
+        Pending::of(|done| self.engine.configure_database(id.into(), settings, done)).wait()
+    }
+
     pub(crate) fn begin_reembedding(&self, id: &str, settings: &Value) -> Result<Value, Error> {
         let settings = settings.to_string();
         let reembedding =

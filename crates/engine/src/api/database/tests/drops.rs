@@ -19,7 +19,8 @@ fn a_call_that_a_drop_overtakes_says_that_there_is_no_such_database() {
         let read = changes.run(&database, &StopFlag::default());
         let checked = database.reader.begin_check(0).map(|_| ());
         let written = wait(|done| {
-            database.send(Command::MakeLexical(database.reply(done)));
+            let settings = Box::new(database.settings.clone());
+            database.send(Command::Configure(settings, database.reply(done)));
         });
         [
             read.expect_err("it was dropped").code(),

@@ -1,0 +1,51 @@
+import { CosiftError, type Problem } from '../errors.js';
+import type { DatabaseChanges, Limits } from '../schema/index.js';
+import type { StoreSettings } from '../store/record-store.js';
+
+/** Returns the settings after a JSON merge patch (RFC 7396). */
+export function changedSettings(current: StoreSettings, changes: DatabaseChanges): StoreSettings {
+  return merged(current, changes) as StoreSettings;
+}
+
+function merged(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  // A map, because `__proto__` is an ordinary name of a column.
+  const members = new Map(isObject(target) ? Object.entries(target) : []);
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) members.delete(name);
+    else members.set(name, merged(members.get(name), value));
+  }
+  return Object.fromEntries(members);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Checks that settings fit each other and the limits. A lower limit than before does not concern what is there.
+ *
+ * @throws {CosiftError} `invalid_request`
+ */
+export function checkSettings(
+  { lexical, defaults, formats = {} }: StoreSettings,
+  { database_columns }: Limits,
+  before: Pick<StoreSettings, 'formats'> = {},
+): void {
+  const [count, countBefore] = [formats, before.formats ?? {}].map((all) => Object.keys(all).length) as [
+    number,
+    number,
+  ];
+  if (count > countBefore && count > database_columns) {
+    const detail = `the database would have formats of ${count} columns, more than ${database_columns}`;
+    throw refused({ pointer: '/formats', code: 'too_many_columns', detail });
+  }
+  if ((defaults?.lexical ?? 0) > 0 && !lexical) {
+    const detail = 'needs the setting lexical, with which the database indexes its words';
+    throw refused({ pointer: '/defaults/lexical', code: 'invalid_value', detail });
+  }
+}
+
+function refused(problem: Problem): CosiftError {
+  return new CosiftError('invalid_request', `${problem.pointer}: ${problem.detail}`, { problems: [problem] });
+}

@@ -1,0 +1,43 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { cosift, lines, temporaryDirectory } from '../helpers/processes.js';
+
+test('defaults and the index of the words are set, changed and removed', async () => {
+  const data = join(await temporaryDirectory(), 'data');
+  const run = async (...args: string[]) => await cosift(...args, '--data', data);
+  const shown = async () => JSON.parse((await run('databases', 'show', 'own', '--json')).stdout);
+  const create = ['databases', 'create', 'own', '--dimensions', '4'];
+  expect((await run(...create, '--default', 'threshold=1')).code).toBe(0);
+  expect(await shown()).toMatchObject({ lexical: false, defaults: { threshold: 1 } });
+  const file = join(data, '..', 'a.ndjson');
+  await writeFile(file, lines(1, 3));
+  await run('import', file, '--database', 'own', '--dimensions', '4');
+  const search = ['search', '--vector', '[1,-1,1,-1]', '--database', 'own'];
+  expect((await run(...search)).stderr).toContain('no record reaches the threshold\n');
+  expect((await run(...search, '--threshold', '0.99')).stderr).toContain(
+    'no record reaches the threshold 0.99',
+  );
+
+  const change = ['databases', 'change', 'own'];
+  const changed = await run(
+    ...change,
+    '--lexical',
+    '--default',
+    'threshold=none, lexical=0.3',
+    '--default',
+    'limit=2',
+  );
+  expect(changed.stdout).toMatch(/^defaults of searches +lexical 0.3, limit 2$/m);
+  expect(await shown()).toMatchObject({ lexical: true, defaults: { lexical: 0.3, limit: 2 } });
+  const refused = await run(...change, '--no-lexical');
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('--default') });
+  await run(...change, '--no-lexical', '--default', 'lexical=none,limit=none');
+  expect(await shown()).toMatchObject({ lexical: false });
+  expect(await shown()).not.toHaveProperty('defaults');
+
+  expect((await run(...change)).stderr).toContain('give a setting to change');
+  expect((await run(...change, '--default', 'limit')).stderr).toContain('such as threshold=0.1');
+  expect((await run(...change, '--default', 'limit=1000')).stderr).toContain('1 to 100');
+  expect((await run(...create, '--lexical')).stderr).toContain('`cosift databases change own` changes them');
+});

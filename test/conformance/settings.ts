@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import type { OpenDatabases } from './open-databases.js';
+import { SharedDatabases } from './shared-databases.js';
+import type { TestDatabase } from './test-database.js';
+
+const RECORDS = [
+  { id: 1, data: { text: 'a tower of iron in Paris' } },
+  { id: 2, data: { text: 'a tower of stone in London' } },
+  { id: 3, data: { text: 'a lighthouse at the sea' } },
+  { id: 4, data: { text: 'a violin and a cello' } },
+  { id: 5, data: { text: 'a castle with two towers' } },
+  { id: 6, data: { text: 'the iron of old bridges' } },
+];
+const TEXT = 'an iron tower';
+
+/** Settings that are changed later, and what requests take of them. */
+export function describeSettings(open: OpenDatabases): void {
+  describe('settings', () => {
+    const shared = SharedDatabases.use(open);
+    const filled = async (settings: object): Promise<TestDatabase> => {
+      const database = await shared.create({ embed: { columns: ['text'] }, ...settings });
+      await database.upsert(RECORDS);
+      return database;
+    };
+    const scored = async (database: TestDatabase, search: object) => {
+      const { results } = await database.search({ search });
+      return results.map(({ id, relevance_score }) => [id, relevance_score]);
+    };
+
+    test('a request takes the defaults of its database for what it leaves out', async () => {
+      const defaults = { threshold: 0, lexical: 0.5, limit: 4 };
+      const database = await filled({ lexical: true, defaults });
+      expect(await database.describe()).toMatchObject({ lexical: true, defaults });
+      const named = { text: TEXT, threshold: 0, lexical: 0.5 };
+      const all = await database.search({ search: named, pagination: { limit: 100 } });
+      expect(all.results).toHaveLength(6);
+      const page = await database.search({ search: { text: TEXT } });
+      expect(page.pagination.limit).toBe(4);
+      expect(page.results).toEqual(all.results.slice(0, 4));
+      expect((await database.query()).results).toHaveLength(4);
+      // What a request names counts.
+      const meaning = await database.search({ search: { text: TEXT, threshold: 0.3, lexical: 0 } });
+      const others = await filled({});
+      expect(meaning.results.map(({ id }) => id)).toEqual(
+        (await others.search({ search: { text: TEXT, threshold: 0.3 } })).results.map(({ id }) => id),
+      );
+      // Only a text has words.
+      const like = { like: { positive: [1] } };
+      expect(await scored(database, like)).toEqual(
+        await scored(others, { ...like, threshold: 0 }).then((all) => all.slice(0, 4)),
+      );
+      const [highlighted] = (await database.search({ search: { text: TEXT }, highlights: true })).results;
+      expect(highlighted?.highlights?.text).toBeDefined();
+      await expect(others.search({ search: { text: TEXT }, highlights: true })).rejects.toMatchObject({
+        code: 'invalid_request',
+        problems: [{ pointer: '/highlights' }],
+      });
+    });
+
+    test('a change merges with the settings, and null removes', async () => {
+      const { catalog } = shared.databases;
+      const database = await filled({ lexical: true });
+      const { id } = database;
+      const change = (changes: object) => catalog.configure(id, changes);
+      expect(await change({ defaults: { threshold: 0.9, limit: 2 } })).toMatchObject({
+        defaults: { threshold: 0.9, limit: 2 },
+      });
+      expect((await database.search({ search: { text: TEXT } })).results).toEqual([]);
+      expect((await change({ defaults: { threshold: null, lexical: 0.4 } })).defaults).toEqual({
+        lexical: 0.4,
+        limit: 2,
+      });
+      expect(await scored(database, { text: TEXT })).toEqual(
+        await scored(database, { text: TEXT, lexical: 0.4 }),
+      );
+      expect(
+        await change({ defaults: null, formats: { price: '0.00', ['__proto__']: 'python' } }),
+      ).not.toHaveProperty('defaults');
+      const formats = (await change({ formats: { price: null } })).formats ?? {};
+      expect(Object.entries(formats)).toEqual([['__proto__', 'python']]);
+      expect(await change({ formats: null })).not.toHaveProperty('formats');
+      expect((await database.query()).results).toHaveLength(6);
+
+      // The index of the words is made again, and forgotten.
+      expect(await change({ lexical: false })).not.toHaveProperty('lexical_records');
+      await expect(database.search({ search: { text: TEXT, lexical: 0.4 } })).rejects.toMatchObject({
+        code: 'invalid_request',
+        problems: [{ pointer: '/search/lexical' }],
+      });
+      await change({ lexical: true });
+      expect((await database.search({ search: { text: TEXT, lexical: 0.4 } })).results[0]?.id).toBe(1);
+      await change({ lexical: null });
+      expect(await database.describe()).toMatchObject({ lexical: false });
+      await change({ lexical: true, defaults: { lexical: 1 } });
+      await shared.opened.reopen();
+      expect(await database.describe()).toMatchObject({ lexical: true, defaults: { lexical: 1 } });
+    });
+
+    test('settings that do not fit each other are refused, and nothing changes', async () => {
+      const { catalog } = shared.databases;
+      const { id } = await shared.create({ dimensions: 2, lexical: true, defaults: { lexical: 0.5 } });
+      const needsWords = { code: 'invalid_request', problems: [{ pointer: '/defaults/lexical' }] };
+      await expect(catalog.configure(id, { lexical: false, defaults: { limit: 3 } })).rejects.toMatchObject(
+        needsWords,
+      );
+      await expect(catalog.create(shared.newId(), { defaults: { lexical: 0.5 } })).rejects.toMatchObject(
+        needsWords,
+      );
+      expect(await catalog.describe(id)).toMatchObject({ lexical: true, defaults: { lexical: 0.5 } });
+      await expect(catalog.configure(shared.newId(), {})).rejects.toMatchObject({
+        code: 'database_not_found',
+      });
+    });
+
+    test.each([
+      [
+        { threshold: 0, lexical: 0.5 },
+        { threshold: 0.4, lexical: 0 },
+      ],
+      [{ threshold: 0.1 }, { lexical: 0.9 }],
+      [{}, { threshold: 0.5, lexical: 0.5 }],
+    ])('the pages of a search are of its first one: %j, then %j', async (first, then) => {
+      const database = await filled({ lexical: true, defaults: first });
+      const { catalog } = database.databases;
+      const none = { threshold: null, lexical: null };
+      for (const search of [{ text: TEXT }, { like: { positive: [1] } }, { text: TEXT, lexical: 0.2 }]) {
+        await catalog.configure(database.id, { defaults: { ...none, ...first } });
+        const all = await database.drain('search', { search });
+        expect(all.length).toBeGreaterThan(1);
+        const paged = await database.drain(
+          'search',
+          { search },
+          {
+            limit: () => 1,
+            between: async () => {
+              await catalog.configure(database.id, { defaults: { ...none, ...then } });
+            },
+          },
+        );
+        expect(paged).toEqual(all);
+      }
+    });
+
+    test('a cursor with other defaults than there can be is refused', async () => {
+      const database = await filled({});
+      for (const cursor of ['0.5_1~2,', '0.5_1~,x', '0.5_1~0.1']) {
+        await expect(
+          database.search({ search: { text: TEXT }, pagination: { cursor } }),
+          cursor,
+        ).rejects.toMatchObject({ code: 'invalid_cursor', problems: [{ pointer: '/pagination/cursor' }] });
+      }
+    });
+
+    test('the same settings find a database, whatever else was changed', async () => {
+      const { catalog } = shared.databases;
+      const { id } = await shared.create({ dimensions: 2 });
+      await catalog.configure(id, { lexical: true, defaults: { limit: 3 } });
+      expect(await catalog.create(id, { dimensions: 2 })).toMatchObject({ created: false });
+      expect(await catalog.create(id, { dimensions: 2, lexical: true })).toMatchObject({ created: false });
+      for (const other of [{ lexical: false }, { defaults: { limit: 4 } }, { formats: { price: '0.00' } }]) {
+        await expect(catalog.create(id, { dimensions: 2, ...other })).rejects.toMatchObject({
+          code: 'database_exists',
+        });
+      }
+    });
+  });
+}
