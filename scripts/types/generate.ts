@@ -4,13 +4,15 @@ import { fileURLToPath } from 'node:url';
 import { COMPONENTS } from '../../src/schema/components.js';
 import { Declarations } from './declarations.js';
 import { FILES, IMPORTS, INTERNAL, TYPED } from './names.js';
+import { generatePython } from './python.js';
 import type { Schema } from './schema.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HEADER = '// Written by `npm run generate:types` from the schemas in src/schema. Do not edit.\n\n';
 
 /**
- * Returns the TypeScript types of requests and responses as files: paths relative to the repository, and texts.
+ * Returns the types of requests and responses in TypeScript and in Python as files: paths relative to the repository, and
+ * texts.
  *
  * @throws {Error} for a component that `names.ts` does not list, and for a type or a member without a description.
  */
@@ -32,12 +34,11 @@ export function generateTypes(): Map<string, string> {
     Object.entries(IMPORTS).flatMap(([module, names]) => names.map((name) => [name, module] as const)),
   );
   for (const { file, names } of bodies) for (const name of names) modules.set(name, `./${file}.js`);
-  return new Map(
-    bodies.map(({ file, body }) => {
-      const text = HEADER + importsOf(body, `./${file}.js`, modules) + body;
-      return [`src/schema/types/${file}.ts`, formatted(text)];
-    }),
-  );
+  const typeScript = bodies.map(({ file, body }) => {
+    const text = HEADER + importsOf(body, `./${file}.js`, modules) + body;
+    return [`src/schema/types/${file}.ts`, formatted(text)] as const;
+  });
+  return new Map([...typeScript, ...generatePython()]);
 }
 
 /** The import statements for the names that `body` uses. */

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { installedPython } from '../python/environment.mjs';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '');
 
@@ -35,6 +36,13 @@ command=$directory/node_modules/.bin/$1
 shift
 exec "$command" "$@"`;
 
+/** The packages of the checkout are installed already, if they can be. */
+const PIP = `if [ "$1" != install ]; then echo "pip $1 is not run for samples" >&2; exit 1; fi`;
+
+/** The Python that has the packages of the checkout; undefined if they are not installed. */
+export const PYTHON_WITH_PACKAGES = installedPython();
+const PYTHON = PYTHON_WITH_PACKAGES ?? (pathOf('python3') && executableOf('python3'));
+
 const HARMLESS =
   'awk base64 basename bash cat cp cut date dirname du env false grep gzip head ln ls mkdir mv openssl readlink rm sed ' +
   'seq sleep sort sqlite3 tail tar tee touch tr true uniq wc xargs';
@@ -47,13 +55,8 @@ export function writeCommands(directory: string): void {
     const path = pathOf(name);
     if (path !== undefined) symlinkSync(path, join(directory, name));
   }
-  // The first one in the PATH may be a script that needs other commands.
-  const executable = 'import sys; print(sys.executable)';
-  if (pathOf('python3')) {
-    const python = execFileSync('python3', ['-c', executable], { encoding: 'utf8' }).trim();
-    symlinkSync(python, join(directory, 'python3'));
-  }
   const commands: Record<string, string> = {
+    ...(PYTHON && { python3: `exec ${PYTHON} "$@"`, pip: PIP }),
     cosift: `exec node ${root}/dist/cli/main.js "$@"`,
     npm: NPM,
     npx: NPX,
@@ -70,6 +73,11 @@ export function writeCommands(directory: string): void {
 export function pathOf(command: string): string | undefined {
   const directories = (process.env.PATH ?? '').split(delimiter);
   return directories.map((directory) => join(directory, command)).find((path) => existsSync(path));
+}
+
+/** Returns the program behind a Python in the PATH, which may be a script that needs other commands. */
+function executableOf(python: string): string {
+  return execFileSync(python, ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim();
 }
 
 /** Installs cosift, and the packages of its own scope, in a directory. */

@@ -1,5 +1,5 @@
 import { type Block, blocksOf, SampleError } from './blocks.js';
-import { pathOf } from './installation.js';
+import { PYTHON_WITH_PACKAGES, pathOf } from './installation.js';
 import { problemOf } from './well-formed.js';
 
 /** A block, and the block that shows what it prints. */
@@ -33,14 +33,17 @@ const BEGINS_PROGRAM = /^(?:\/\/.*\n|\s)*(?:import\b|(?:const|let) .* = require\
  */
 export function pageOf(name: string, markdown: string): Page {
   const page: Page = { name, markdown, steps: [], skipped: [] };
+  let isSkipped = false;
   for (const block of blocksOf(name, markdown)) {
     const problem = problemOf(block);
     if (problem) throw new SampleError(block, problem);
     if (block.generated) continue;
-    if (block.notRun) page.skipped.push(block);
-    else if (block.language === 'python' && !pathOf('python3')) {
-      page.skipped.push({ ...block, notRun: 'Python is not installed' });
-    } else if (block.output) addOutput(page.steps, block);
+    const notRun = block.notRun ?? (block.language === 'python' ? reasonToSkip(block) : undefined);
+    // The output of a program that is skipped is skipped with it.
+    isSkipped = notRun !== undefined || (isSkipped && block.output);
+    if (notRun !== undefined) page.skipped.push({ ...block, notRun });
+    else if (isSkipped) continue;
+    else if (block.output) addOutput(page.steps, block);
     else if (block.file) page.steps.push({ kind: 'file', block });
     else if (block.language === 'sh') {
       const isServer = SERVER.test(block.text);
@@ -56,6 +59,14 @@ export function pageOf(name: string, markdown: string): Page {
     }
   }
   return page;
+}
+
+/** Returns why a program in Python cannot run here. */
+function reasonToSkip({ text }: Block): string | undefined {
+  if (!pathOf('python3')) return 'Python is not installed';
+  if (PYTHON_WITH_PACKAGES !== undefined || !/^(?:from|import) (?:langchain_)?cosift\b/m.test(text))
+    return undefined;
+  return 'the Python packages of the checkout are not installed';
 }
 
 /** Checks that the server is the last command of its block: it does not end, so a later command would not be run. */

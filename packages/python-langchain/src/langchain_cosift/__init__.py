@@ -1,0 +1,5 @@
+"""LangChain vector store over cosift."""
+
+from ._vector_store import CosiftVectorStore
+
+__all__ = ["CosiftVectorStore"]

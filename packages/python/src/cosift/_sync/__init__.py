@@ -1,0 +1,1 @@
+# Written by `python unasync.py` from ../_async. Do not edit.
