@@ -56,6 +56,10 @@ const MEMBERS: Readonly<Record<string, string>> = {
 const NAMES: Readonly<Record<string, string>> = {
   'SearchOptions.distinct': 'Distinct',
   'QueryOptions.distinct': 'Distinct',
+  'DatabaseSettings.embed': 'Embed',
+  'DatabaseDescription.embed': 'Embed',
+  'DatabaseSettings.defaults': 'SearchDefaults',
+  'DatabaseDescription.defaults': 'SearchDefaults',
 };
 
 /** Returns the modules of the Python client that follow from the schemas and from the errors, by path and text. */
@@ -293,12 +297,17 @@ class PythonTypes {
       const item = this.#typeOf(schema.items as Schema, `${path}[]`);
       return `${this.#isRequest ? 'Sequence' : 'list'}[${item}]`;
     }
-    // Further members of the same kind, and objects whose members are not part of the interface.
+    const types = [schema.type ?? []].flat().map((name) => SCALARS[name] ?? name);
+    const object = this.#objectOf(schema, path);
+    return union(object === undefined ? types : types.map((type) => (type === 'None' ? type : object)));
+  }
+
+  /** The type of an object with members, or with members of the same kind; undefined for any other value. */
+  #objectOf(schema: Schema, path: string): string | undefined {
     if (typeof schema.additionalProperties === 'object') {
       return `dict[str, ${this.#typeOf(schema.additionalProperties, `${path}.*`)}]`;
     }
-    if (schema.properties !== undefined) return this.#nested(schema, path);
-    return union([schema.type ?? []].flat().map((name) => SCALARS[name] ?? name));
+    return schema.properties && this.#nested(schema, path);
   }
 
   #reference($ref: string, path: string): string {

@@ -43,6 +43,18 @@ def test_a_database_is_created_once_and_described(client: Client, create: Create
     refused("invalid_request", lambda: client.create_database("No Name"))
 
 
+def test_settings_are_changed_and_searches_take_defaults_from_them(create: Create) -> None:
+    database = create()
+    database.upsert([point(1), point(2)])
+    described = database.configure(lexical=True, defaults={"threshold": 1, "limit": 1})
+    assert described["lexical"] and described.get("defaults") == {"threshold": 1, "limit": 1}
+    assert len(database.search({"vector": [1, 1]})["results"]) == len(database.query()["results"]) == 1
+    assert database.configure(defaults={"threshold": None}).get("defaults") == {"limit": 1}
+    assert "defaults" not in database.configure(defaults=None)
+    error = refused("invalid_request", lambda: database.configure(defaults={"limit": 0}))
+    assert error.problems[0]["pointer"] == "/defaults/limit"
+
+
 def test_a_database_that_is_dropped_is_gone(client: Client, create: Create) -> None:
     database = create()
     database.upsert([point(1)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import httpx
 from cosift import AsyncClient, AsyncDatabase, Client, Database
 from cosift._requests import _SCORES  # pyright: ignore[reportPrivateUsage]
 
-from .service import Service
+from .service import ROOT, Service
 
 
 def test_the_client_is_written_from_the_asynchronous_one() -> None:
@@ -25,6 +26,19 @@ def test_the_options_of_scores_are_those_of_a_search(client: Client, service: Se
     components = httpx.get(f"{service.url}/openapi.json").json()["components"]["schemas"]
     assert {*_SCORES, "text", "vector", "like"} == set(components["SearchB"]["properties"])
     assert {"limit", "cursor"} == set(components["Pagination"]["properties"])
+
+
+def test_the_methods_are_those_of_the_typescript_client() -> None:
+    def methods(*files: str) -> set[str]:
+        text = "".join((ROOT / "dist" / file).read_text() for file in files)
+        names = re.findall(r"^ {4}(?!constructor|static)([a-z]\w*)(?:<.*>)?\(", text, re.MULTILINE)
+        return {re.sub("[A-Z]", lambda upper: f"_{upper[0].lower()}", name) for name in names}
+
+    own = {name for name, _ in inspect.getmembers(Client, inspect.isfunction) if name[0] != "_"}
+    assert own == methods("client/client.d.ts")
+    own = {name for name, _ in inspect.getmembers(Database, inspect.isfunction) if name[0] != "_"}
+    # Records of an export as values.
+    assert own - {"export"} == methods("api/database.d.ts", "client/remote-database.d.ts")
 
 
 def test_both_have_the_same_methods() -> None:

@@ -228,6 +228,13 @@ class NewRecord(TypedDict):
     condition is not stored."""
 
 
+# How an export to CSV writes the values of columns. `0.00` and `.00`: numbers with as many decimals, with or
+# without a zero before the point. `.#`: numbers as JavaScript writes them, without that zero. `python`: as Python
+# writes a float, `5.0` and `1e-07`. `True` and `TRUE`: booleans. A column with a value that its format would change
+# is written as JavaScript writes it. An import of CSV sets the formats of its columns.
+ValueFormats = dict[str, str]
+
+
 class Embed(TypedDict):
     """Which text of a record is embedded. Default: every column with a string, or with a list with a string, as
     `column: value` lines. The elements of a list are joined by `, `."""
@@ -236,16 +243,20 @@ class Embed(TypedDict):
     """Columns to embed, in this order. Default: every string column. 1 to 256 items."""
 
 
-# How an export to CSV writes the values of columns. `0.00` and `.00`: numbers with as many decimals, with or
-# without a zero before the point. `.#`: numbers as JavaScript writes them, without that zero. `python`: as Python
-# writes a float, `5.0` and `1e-07`. `True` and `TRUE`: booleans. A column with a value that its format would change
-# is written as JavaScript writes it. An import of CSV sets the formats of its columns.
-ValueFormats = dict[str, str]
+class SearchDefaults(TypedDict):
+    """The values of members that a search or a query leaves out. A page after a cursor has the threshold and the
+    weight of words that the page before had."""
+
+    threshold: NotRequired[float]
+    """The `threshold` of searches. From 0 to 1."""
+    lexical: NotRequired[float]
+    """The `lexical` of searches for a text. Above 0 only with the setting `lexical`. From 0 to 1."""
+    limit: NotRequired[int]
+    """The `limit` of searches and queries. From 1 to 100."""
 
 
 class DatabaseSettings(TypedDict):
-    """The settings of a database. They are set when it is created; only `lexical` can be switched on later, and
-    `formats` of further columns can be added."""
+    """The settings of a database. `lexical`, `defaults` and `formats` can be changed later."""
 
     embed: NotRequired[Embed]
     """Which text of a record is embedded. Default: every column with a string, or with a list with a string, as
@@ -257,9 +268,39 @@ class DatabaseSettings(TypedDict):
     """Number of values of each vector. Records and searches then bring their own vectors, and the database has no
     model. From 1 to 4096."""
     lexical: NotRequired[bool]
-    """Whether searches can take exact words into account. The index of the words takes memory. It can be switched
-    on later, and stays on. Default: false."""
+    """Whether searches can take exact words into account. The index of the words takes memory. Default: false."""
+    defaults: NotRequired[SearchDefaults]
+    """The values of members that a search or a query leaves out. A page after a cursor has the threshold and the
+    weight of words that the page before had."""
     formats: NotRequired[ValueFormats]
+    """How an export to CSV writes the values of columns. `0.00` and `.00`: numbers with as many decimals, with or
+    without a zero before the point. `.#`: numbers as JavaScript writes them, without that zero. `python`: as Python
+    writes a float, `5.0` and `1e-07`. `True` and `TRUE`: booleans. A column with a value that its format would
+    change is written as JavaScript writes it. An import of CSV sets the formats of its columns."""
+
+
+class DatabaseChangesDefaults(TypedDict):
+    """The values of members that a search or a query leaves out. A page after a cursor has the threshold and the
+    weight of words that the page before had."""
+
+    threshold: NotRequired[Union[float, None]]
+    """The `threshold` of searches. From 0 to 1."""
+    lexical: NotRequired[Union[float, None]]
+    """The `lexical` of searches for a text. Above 0 only with the setting `lexical`. From 0 to 1."""
+    limit: NotRequired[Union[int, None]]
+    """The `limit` of searches and queries. From 1 to 100."""
+
+
+class DatabaseChanges(TypedDict):
+    """Changes of the settings of a database, as a JSON merge patch (RFC 7396): what is left out stays, and null
+    removes a setting, which then has its default."""
+
+    lexical: NotRequired[Union[bool, None]]
+    """Whether searches can take exact words into account. The index of the words takes memory. Default: false."""
+    defaults: NotRequired[Union[DatabaseChangesDefaults, None]]
+    """The values of members that a search or a query leaves out. A page after a cursor has the threshold and the
+    weight of words that the page before had."""
+    formats: NotRequired[Union[dict[str, Union[str, None]], None]]
     """How an export to CSV writes the values of columns. `0.00` and `.00`: numbers with as many decimals, with or
     without a zero before the point. `.#`: numbers as JavaScript writes them, without that zero. `python`: as Python
     writes a float, `5.0` and `1e-07`. `True` and `TRUE`: booleans. A column with a value that its format would
@@ -673,6 +714,9 @@ class DatabaseDescription(TypedDict):
     embed: Embed
     """Which text of a record is embedded. Default: every column with a string, or with a list with a string, as
     `column: value` lines. The elements of a list are joined by `, `."""
+    defaults: NotRequired[SearchDefaults]
+    """The values of members that a search or a query leaves out. A page after a cursor has the threshold and the
+    weight of words that the page before had."""
     formats: NotRequired[ValueFormats]
     """The formats of columns in CSV, if there are any."""
     columns: list[ColumnDescription]
@@ -863,11 +907,12 @@ class SearchOptions(TypedDict):
 
     threshold: NotRequired[Union[float, None]]
     """Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to it passes.
-    Default: 0.2; with `lexical` and `boosts`, 0.2 times (1 - lexical - the weights). From 0 to 1."""
+    Default: that of the database, or 0.2; with `lexical` and `boosts`, 0.2 times (1 - lexical - the weights). From
+    0 to 1."""
     lexical: NotRequired[Union[float, None]]
     """Weight of exact words in the relevance score: it is (1 - lexical) times the similarity in meaning plus
-    lexical times the lexical score. Above 0 only for a database with the setting `lexical`. Default: 0. From 0 to
-    1."""
+    lexical times the lexical score. Above 0 only for a database with the setting `lexical`. Default: that of the
+    database for a search by text, or 0. From 0 to 1."""
     prefix: NotRequired[Union[bool, None]]
     """Whether the last word of the text may be the beginning of a word, as while it is typed. Records with the
     whole word score higher, and those with a longer word the lower the longer it is. Needs `lexical`. Default:
@@ -906,7 +951,7 @@ class SearchOptions(TypedDict):
     explain: NotRequired[Union[bool, None]]
     """Also explain how the page was found, and which rules each record passed. Default: false."""
     limit: NotRequired[Union[int, None]]
-    """Maximum number of results on the page. Default: 50. From 1 to 100."""
+    """Maximum number of results on the page. Default: that of the database, or 50. From 1 to 100."""
     cursor: NotRequired[Union[str, None]]
     """`next_cursor` of a previous response. It never expires. Default: the first page. At most 24576 characters."""
 
@@ -936,7 +981,7 @@ class QueryOptions(TypedDict):
     explain: NotRequired[Union[bool, None]]
     """Also explain how the page was found, and which rules each record passed. Default: false."""
     limit: NotRequired[Union[int, None]]
-    """Maximum number of results on the page. Default: 50. From 1 to 100."""
+    """Maximum number of results on the page. Default: that of the database, or 50. From 1 to 100."""
     cursor: NotRequired[Union[str, None]]
     """`next_cursor` of a previous response. It never expires. Default: the first page. At most 24576 characters."""
 
@@ -946,11 +991,12 @@ class MapOptions(TypedDict):
 
     threshold: NotRequired[Union[float, None]]
     """Minimum relevance score of the results: 0 means unrelated, 1 the same meaning; a score equal to it passes.
-    Default: 0.2; with `lexical` and `boosts`, 0.2 times (1 - lexical - the weights). From 0 to 1."""
+    Default: that of the database, or 0.2; with `lexical` and `boosts`, 0.2 times (1 - lexical - the weights). From
+    0 to 1."""
     lexical: NotRequired[Union[float, None]]
     """Weight of exact words in the relevance score: it is (1 - lexical) times the similarity in meaning plus
-    lexical times the lexical score. Above 0 only for a database with the setting `lexical`. Default: 0. From 0 to
-    1."""
+    lexical times the lexical score. Above 0 only for a database with the setting `lexical`. Default: that of the
+    database for a search by text, or 0. From 0 to 1."""
     prefix: NotRequired[Union[bool, None]]
     """Whether the last word of the text may be the beginning of a word, as while it is typed. Records with the
     whole word score higher, and those with a longer word the lower the longer it is. Needs `lexical`. Default:

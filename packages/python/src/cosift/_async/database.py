@@ -40,6 +40,7 @@ from ..types import (
     Change,
     Changes,
     CreatedWebhook,
+    DatabaseChanges,
     DatabaseDescription,
     Filter,
     LineEvent,
@@ -93,6 +94,17 @@ class AsyncDatabase:
     async def describe(self) -> DatabaseDescription:
         """Describes the database: settings, columns, number of records, sizes in bytes, times."""
         description: DatabaseDescription = await self._transport.json(Request("GET", self._path, None, ("id", "records")))
+        return description
+
+    async def configure(self, **changes: Unpack[DatabaseChanges]) -> DatabaseDescription:
+        """Changes settings, and returns the description of the database. What is left out stays, and None removes a setting.
+
+        Raises ``CosiftError``: ``invalid_request`` with a pointer such as ``/defaults/lexical``.
+
+        >>> await facts.configure(lexical=True, defaults={"lexical": 0.3, "limit": 20})
+        """
+        request = json_request("PATCH", self._path, changes, "id", "records", whole="the changes")
+        description: DatabaseDescription = await self._transport.json(request)
         return description
 
     async def drop(self) -> None:
