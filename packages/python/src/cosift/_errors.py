@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import ssl
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -133,6 +134,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 _CLOSED = "the connection was closed before the response; the request may have been carried out"
+_NO_TLS = "it does not speak TLS; check whether the address begins with http or https"
 _MEANINGS = {
     "ECONNREFUSED": "nothing listens there; `cosift serve` starts a service",
     "EHOSTUNREACH": "there is no route to it",
@@ -144,6 +146,8 @@ _MEANINGS = {
     "ECONNRESET": _CLOSED,
     "EPIPE": _CLOSED,
     "RemoteProtocolError": _CLOSED,
+    "WRONG_VERSION_NUMBER": _NO_TLS,
+    "RECORD_LAYER_FAILURE": _NO_TLS,
 }
 
 
@@ -158,9 +162,11 @@ def unreachable(url: str, error: BaseException) -> CosiftError:
 
 
 def _reason(error: BaseException) -> str:
-    """Finds the code of the operating system: clients nest causes, and each address of a host has an error of its own."""
+    """Finds the code of the operating system or of TLS: clients nest causes, and each address of a host has an error of its own."""
     cause: BaseException | None = error
     while cause is not None:
+        if isinstance(cause, ssl.SSLError) and cause.reason:
+            return cause.reason
         code = errno.errorcode.get(cause.errno or 0) if isinstance(cause, OSError) else None
         if code is not None:
             return code
