@@ -4,6 +4,7 @@ import { columnNames } from '../readers/option-text.js';
 import type { DatabaseChanges, DatabaseDescription, DatabaseSettings } from '../schema/index.js';
 import { confirm } from './confirm.js';
 import { shownJson } from './failure.js';
+import { type LexicalOptions, lexicalIn, withLexicalOptions } from './lexical-options.js';
 import { parseColumns, parseCount, parseNumber } from './option-values.js';
 import { outputWidth, writeLines } from './output.js';
 import { bytes, count, plural } from './progress-bar.js';
@@ -16,16 +17,14 @@ interface ShowOptions extends TargetOptions {
   json?: true;
 }
 
-interface CreateOptions extends ShowOptions {
+interface CreateOptions extends ShowOptions, LexicalOptions {
   embed?: string[];
   model?: string;
   dimensions?: number;
-  lexical?: true;
   default?: Defaults;
 }
 
-interface ChangeOptions extends ShowOptions {
-  lexical?: boolean;
+interface ChangeOptions extends ShowOptions, LexicalOptions {
   default?: Defaults;
 }
 
@@ -54,7 +53,7 @@ export function databasesCommand(): Command {
         .action(show),
     )
     .addCommand(
-      targetCommand('create')
+      withLexicalOptions(targetCommand('create'), 'index the words, for searches with --lexical')
         .description('create a database; one that exists with the same settings stays as it is')
         .argument('<database>', 'id of the new database', checkDatabase)
         .option(
@@ -67,26 +66,29 @@ export function databasesCommand(): Command {
           'the model: the built-in one, or one of --models (default: the built-in one)',
         )
         .option('--dimensions <n>', 'for a database of your own vectors: numbers per vector', parseCount)
-        .option('--lexical', 'index the words, for searches with --lexical')
         .option('--default <name=value>', DEFAULT_HELP, parseDefaults)
         .option('--json', 'print the description of the database as JSON')
         .examples(
           'cosift databases create facts --embed name,description',
           'cosift databases create images --dimensions 512',
+          'cosift databases create products --embed description --lexical-columns name=3,sku=2,description=1',
         )
         .action(create),
     )
     .addCommand(
-      targetCommand('change')
+      withLexicalOptions(
+        targetCommand('change'),
+        'index the words of the embedded columns, for searches with --lexical',
+      )
         .description('change settings of a database')
         .argument('<database>', 'the database', checkDatabase)
-        .option('--lexical', 'index the words, for searches with --lexical')
         .option('--no-lexical', 'forget the index of the words')
         .option('--default <name=value>', `${DEFAULT_HELP}; none removes a value`, parseDefaults)
         .option('--json', 'print the description of the database as JSON')
         .examples(
           'cosift databases change facts --lexical --default lexical=0.3,limit=20',
           'cosift databases change facts --default threshold=none',
+          'cosift databases change products --lexical-columns name=3,sku=2,notes=none',
         )
         .action(change),
     )
@@ -151,6 +153,7 @@ async function print(description: DatabaseDescription, { json }: ShowOptions): P
     ['dimensions', String(dimensions)],
     ...(model === null ? [] : [['embedded columns', embed.columns?.join(', ') ?? 'every text']]),
     ['words', lexical ? `indexed of ${plural(description.lexical_records ?? 0, 'record')}` : 'not indexed'],
+    ...(typeof lexical === 'boolean' ? [] : [['columns with words', shownWeights(lexical.columns)]]),
     ...(shownDefaults.length === 0 ? [] : [['defaults of searches', shownDefaults.join(', ')]]),
     ['memory', bytes(sizes.memory_bytes)],
     ['disk', bytes(sizes.disk_bytes)],
@@ -172,8 +175,16 @@ async function print(description: DatabaseDescription, { json }: ShowOptions): P
   ]);
 }
 
+function shownWeights(columns: Record<string, number>): string {
+  return Object.entries(columns)
+    .toSorted(([, one], [, other]) => other - one)
+    .map(([name, weight]) => `${name} ${weight}`)
+    .join(', ');
+}
+
 async function create(id: string, options: CreateOptions): Promise<void> {
-  const { embed, model, dimensions, lexical, default: defaults } = options;
+  const { embed, model, dimensions, default: defaults } = options;
+  const lexical = lexicalIn<number>(options);
   const settings = {
     ...(embed !== undefined && { embed: { columns: columnNames(embed) } }),
     ...(model !== undefined && { model }),
@@ -193,7 +204,8 @@ async function create(id: string, options: CreateOptions): Promise<void> {
 }
 
 async function change(id: string, options: ChangeOptions): Promise<void> {
-  const { lexical, default: defaults } = options;
+  const { default: defaults } = options;
+  const lexical = lexicalIn(options);
   const changes: DatabaseChanges = {
     ...(lexical !== undefined && { lexical }),
     ...(defaults !== undefined && { defaults }),

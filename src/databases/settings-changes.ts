@@ -40,6 +40,10 @@ export function checkSettings(
     const detail = `the database would have formats of ${count} columns, more than ${database_columns}`;
     throw refused({ pointer: '/formats', code: 'too_many_columns', detail });
   }
+  if (typeof lexical === 'object' && Object.keys(lexical.columns).length === 0) {
+    const detail = 'has no column left; false switches the index of the words off';
+    throw refused({ pointer: '/lexical/columns', code: 'invalid_value', detail });
+  }
   if ((defaults?.lexical ?? 0) > 0 && !lexical) {
     const detail = 'needs the setting lexical, with which the database indexes its words';
     throw refused({ pointer: '/defaults/lexical', code: 'invalid_value', detail });

@@ -1,5 +1,5 @@
 import { databaseId } from './ids.js';
-import { count, flag, instant, list, object, ref, text } from './json-schema.js';
+import { count, instant, list, object, ref, text } from './json-schema.js';
 import { valueFormat, valueFormats } from './value-formats.js';
 
 const embed = object(
@@ -21,9 +21,33 @@ const model = {
   description: 'Name of the embedding model. Default: the built-in one, unless `dimensions` is given.',
 } as const;
 
-const lexical = flag(
-  'Whether searches can take exact words into account. The index of the words takes memory. Default: false.',
-);
+/** The schema of the setting `lexical`, whose columns have weights of this schema. `others` are further types. */
+function lexicalSchema(weight: { type: string | readonly string[] }, ...others: object[]) {
+  return {
+    anyOf: [
+      { type: 'boolean' },
+      object('The columns whose words count.', {
+        columns: {
+          type: 'object',
+          minProperties: 1,
+          maxProperties: 256,
+          propertyNames: { minLength: 1, maxLength: 256 },
+          additionalProperties: weight,
+          description:
+            'The columns, each with a weight from 1 to 100: matches of words count by the weight as a part of the highest one.',
+        },
+      }),
+      ...others,
+    ],
+    description:
+      'Whether searches can take exact words into account: those of the embedded columns, or of the named ones, embedded or ' +
+      'not. The index of the words takes memory. Default: false.',
+  } as const;
+}
+
+const wordWeight = { type: 'integer', minimum: 1, maximum: 100 } as const;
+
+const lexical = lexicalSchema(wordWeight);
 
 const defaults = {
   'threshold?': {
@@ -80,7 +104,7 @@ export const databaseChanges = object(
   'Changes of the settings of a database, as a JSON merge patch (RFC 7396): what is left out stays, and null removes a ' +
     'setting, which then has its default.',
   {
-    'lexical?': removable(lexical),
+    'lexical?': lexicalSchema(removable(wordWeight), { type: 'null' }),
     'defaults?': removable(
       object(searchDefaults.description, {
         'threshold?': removable(defaults['threshold?']),
@@ -110,7 +134,7 @@ export const databaseDescription = object('Settings, columns, sizes and times of
     description: 'A hash of everything that determines the vectors of the model.',
   },
   dimensions: count('Number of values of each vector.'),
-  lexical: flag('Whether searches can take exact words into account.'),
+  lexical,
   'lexical_records?': count(
     'With `lexical`: records whose words are indexed so far. A search indexes what it needs, so it finds all of them.',
   ),

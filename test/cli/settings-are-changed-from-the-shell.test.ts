@@ -36,6 +36,13 @@ test('defaults and the index of the words are set, changed and removed', async (
   expect(await shown()).toMatchObject({ lexical: false });
   expect(await shown()).not.toHaveProperty('defaults');
 
+  const columns = await run(...change, '--lexical-columns', 'name=3,sku=2', '--lexical-columns', 'a,b=1');
+  expect(columns.stdout).toMatch(/^columns with words +name 3, sku 2, a,b 1$/m);
+  await run(...change, '--lexical-columns', 'name=none,a,b=5');
+  expect(await shown()).toMatchObject({ lexical: { columns: { sku: 2, 'a,b': 5 } } });
+  expect((await run(...change, '--lexical-columns', 'name=0')).stderr).toContain('from 1 to 100');
+  expect((await run(...change, '--lexical-columns', 'sku=none,a,b=none')).stderr).toContain('no column left');
+
   expect((await run(...change)).stderr).toContain('give a setting to change');
   expect((await run(...change, '--default', 'limit')).stderr).toContain('such as threshold=0.1');
   expect((await run(...change, '--default', 'limit=1000')).stderr).toContain('1 to 100');

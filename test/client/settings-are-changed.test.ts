@@ -26,6 +26,9 @@ describe.each(['library', 'client'])('%s', (side) => {
       [{ defaults: { limit: '3' } }, '/defaults/limit'],
       [{ defaults: { offset: 3 } }, '/defaults/offset'],
       [{ lexical: 'yes' }, '/lexical'],
+      [{ lexical: { columns: { id: 0 } } }, '/lexical/columns/id'],
+      [{ lexical: { columns: { id: 1.5 } } }, '/lexical/columns/id'],
+      [{ lexical: { columns: { id: 1 }, weights: {} } }, '/lexical/weights'],
       [{ lexical: false, defaults: { lexical: 0.5 } }, '/defaults/lexical'],
       [{ formats: { price: '0' } }, '/formats/price'],
       [{ dimensions: 3 }, '/dimensions'],
@@ -36,6 +39,12 @@ describe.each(['library', 'client'])('%s', (side) => {
         problems: [{ pointer }],
       });
     }
+    const lexical = { columns: { name: 3, id: 1 } };
+    expect((await database.configure({ lexical })).lexical).toEqual(lexical);
+    const changed = await database.configure({ lexical: { columns: { name: null, id: 2 } } });
+    expect(changed.lexical).toEqual({ columns: { id: 2 } });
+    const found = await database.search({ vector: [1, 0], text: '3' }, { lexical: 1, threshold: 0.5 });
+    expect(found.results.map(({ id }) => id)).toEqual([3]);
     await expect(databases.database('none').configure({})).rejects.toMatchObject({
       code: 'database_not_found',
     });

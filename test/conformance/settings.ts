@@ -57,6 +57,57 @@ export function describeSettings(open: OpenDatabases): void {
       });
     });
 
+    test('the words of chosen columns count by their weights, embedded or not', async () => {
+      const { catalog } = shared.databases;
+      const lexical = { columns: { sku: 4, name: 2, ['__proto__']: 1 } };
+      const database = await shared.create({ embed: { columns: ['text'] }, lexical });
+      const { id } = database;
+      expect((await database.describe()).lexical).toEqual(lexical);
+      await database.upsert([
+        { id: 1, data: { text: 'gloves for winter', sku: 'AB-1234', name: 'warm' } },
+        { id: 2, data: { text: 'gloves for work', sku: 77, name: 'AB-1234' } },
+        { id: 3, data: { text: 'AB-1234', sku: 'CD-5', tags: ['AB-1234'] } },
+      ]);
+      const found = async (text: string) => {
+        const search = { text, lexical: 1, threshold: 0.001 };
+        const { results } = await database.search({ search, highlights: true });
+        return results.map(({ id, relevance_score, highlights }) => [id, relevance_score, highlights]);
+      };
+      const AB = [
+        [0, 2],
+        [3, 7],
+      ];
+      const half = await found('AB-1234');
+      expect(half).toEqual([
+        [1, 1, { sku: AB }],
+        [2, expect.any(Number), { name: AB }],
+      ]);
+      expect(half[1]?.[1]).toBeLessThan(0.5);
+      // Numbers have words, too.
+      expect(await found('77')).toEqual([[2, 1, { sku: [[0, 2]] }]]);
+
+      expect(
+        (await catalog.configure(id, { lexical: { columns: { sku: null, tags: 100 } } })).lexical,
+      ).toEqual({
+        columns: { name: 2, tags: 100, ['__proto__']: 1 },
+      });
+      expect((await found('AB-1234')).map(([id]) => id)).toEqual([3, 2]);
+      expect(await found('77')).toEqual([]);
+      expect((await catalog.configure(id, { lexical: true })).lexical).toBe(true);
+      expect((await found('AB-1234')).map(([id]) => id)).toEqual([3]);
+      expect((await catalog.configure(id, { lexical: null })).lexical).toBe(false);
+      await expect(found('AB-1234')).rejects.toMatchObject({ problems: [{ pointer: '/search/lexical' }] });
+      await catalog.configure(id, { lexical });
+      expect(await found('AB-1234')).toEqual(half);
+
+      const none = { sku: null, name: null, ['__proto__']: null };
+      await expect(catalog.configure(id, { lexical: { columns: none } })).rejects.toMatchObject({
+        code: 'invalid_request',
+        problems: [{ pointer: '/lexical/columns' }],
+      });
+      expect((await database.describe()).lexical).toEqual(lexical);
+    });
+
     test('a change merges with the settings, and null removes', async () => {
       const { catalog } = shared.databases;
       const database = await filled({ lexical: true });

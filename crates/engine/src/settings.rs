@@ -1,6 +1,7 @@
 //! The settings of a database.
 
-use std::ops::Range;
+use std::collections::BTreeMap;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -33,8 +34,8 @@ pub(crate) struct Settings {
     pub fingerprint: Option<String>,
     /// The number of components of a vector.
     pub dimensions: usize,
-    /// Whether searches can take the exact words of records into account.
-    pub lexical: bool,
+    /// Which words of records searches can take into account.
+    pub lexical: Lexical,
     /// What callers keep with the database.
     pub kept: Arc<Map<String, Value>>,
 }
@@ -61,7 +62,7 @@ impl Settings {
     #[must_use]
     pub(crate) fn with_vectors_of(&self, other: &Self) -> Self {
         Self {
-            lexical: self.lexical,
+            lexical: self.lexical.clone(),
             kept: Arc::clone(&self.kept),
             ..other.clone()
         }
@@ -111,17 +112,12 @@ impl Settings {
                 &format!("must be between 1 and {MAX_DIMENSIONS}"),
             ));
         }
-        let flag = |name: &str| match value.get(name) {
-            None | Some(Value::Null) => Ok(false),
-            Some(Value::Bool(flag)) => Ok(*flag),
-            Some(_) => Err(invalid(&format!("/{name}"), "must be true or false")),
-        };
         Ok(Self {
             embed,
             model: text("model"),
             fingerprint: text("fingerprint"),
             dimensions: dimensions as usize,
-            lexical: flag("lexical")?,
+            lexical: Lexical::parse(value.get("lexical"))?,
             kept: Arc::new(kept_of(&value)?),
         })
     }
@@ -167,7 +163,7 @@ impl Settings {
                 .as_ref()
                 .map_or_else(|| json!({}), |names| json!({"columns": names})),
         );
-        members.insert("lexical".into(), json!(self.lexical));
+        members.insert("lexical".into(), self.lexical.to_json());
         members.extend(
             self.kept
                 .iter()
@@ -251,6 +247,59 @@ impl Settings {
     }
 }
 
+/// Which words of records searches can take into account.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Lexical {
+    /// None.
+    #[default]
+    Off,
+    /// Those of the embedded columns.
+    Embedded,
+    /// Those of these columns, each with its weight.
+    Columns(BTreeMap<String, u32>),
+}
+
+/// The weights of columns.
+const WORD_WEIGHTS: RangeInclusive<u64> = 1..=100;
+
+impl Lexical {
+    pub(crate) fn is_on(&self) -> bool {
+        *self != Self::Off
+    }
+
+    fn parse(value: Option<&Value>) -> Result<Self, Error> {
+        let columns = match value {
+            None | Some(Value::Null | Value::Bool(false)) => return Ok(Self::Off),
+            Some(Value::Bool(true)) => return Ok(Self::Embedded),
+            Some(value) => value.get("columns").and_then(Value::as_object),
+        };
+        let weight_of = |weight: &Value| {
+            let weight = weight.as_u64()?;
+            WORD_WEIGHTS.contains(&weight).then_some(weight as u32)
+        };
+        let columns = columns.and_then(|columns| {
+            let columns = columns.iter();
+            let columns = columns.map(|(name, weight)| Some((name.clone(), weight_of(weight)?)));
+            columns.collect::<Option<BTreeMap<_, _>>>()
+        });
+        match columns {
+            Some(columns) if !columns.is_empty() => Ok(Self::Columns(columns)),
+            _ => {
+                let detail = "must be true, false, or have columns with weights from 1 to 100";
+                Err(Error::request("/lexical", detail))
+            }
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        match self {
+            Self::Off => json!(false),
+            Self::Embedded => json!(true),
+            Self::Columns(columns) => json!({ "columns": columns }),
+        }
+    }
+}
+
 /// Reads the members of [`KEPT`].
 fn kept_of(settings: &Value) -> Result<Map<String, Value>, Error> {
     let mut kept = Map::new();
@@ -315,7 +364,7 @@ mod tests {
             model: Some("model".to_owned()),
             fingerprint: Some("4f2a".to_owned()),
             dimensions: 384,
-            lexical: true,
+            lexical: Lexical::Columns([("title".to_owned(), 3)].into()),
             kept: Arc::new(
                 kept_of(&json!({ "defaults": { "limit": 3 }, "formats": {} })).expect("objects"),
             ),

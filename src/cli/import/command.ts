@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { COLUMN_TYPES } from '../../readers/column-types.js';
 import { FORMATS } from '../../readers/option-text.js';
+import { withLexicalOptions } from '../lexical-options.js';
 import { addText, parseColumns, parseCount } from '../option-values.js';
 import { checkDatabase, targetCommand } from '../target.js';
 import {
@@ -14,7 +15,7 @@ import {
 import type { ImportOptions } from './store-records.js';
 
 export function importCommand(): Command {
-  return targetCommand('import')
+  return withLexicalOptions(targetCommand('import'), 'create the database with an index of its words')
     .summary('store the records of a CSV, JSON or Parquet file')
     .description(
       'Store the records of a file: NDJSON, JSON, CSV, TSV or Parquet, plain or compressed by gzip or zstd. Importing ' +
@@ -30,7 +31,6 @@ export function importCommand(): Command {
       parseColumns,
     )
     .option('--dimensions <n>', 'for a database of your own vectors: numbers per vector', parseCount)
-    .option('--lexical', 'create the database with an index of its words')
     .option(
       '--id-column <name>',
       'column that identifies the records: by its values integer ids, UUIDs or keys (default: id or uuid)',

@@ -6,6 +6,7 @@ import type { Input, InputOptions } from '../../readers/input.js';
 import type { Row } from '../../readers/rows.js';
 import type { DatabaseDescription, DatabaseSettings, ValueFormats } from '../../schema/index.js';
 import { describe, printable } from '../failure.js';
+import { type LexicalOptions, lexicalIn } from '../lexical-options.js';
 import { duration, type ProgressBar, plural } from '../progress-bar.js';
 import type { TargetOptions } from '../target.js';
 import { type AttemptCalls, Attempts } from './attempts.js';
@@ -14,11 +15,10 @@ import { type UpsertCalls, type UpsertResult, upsertResumably } from './resumabl
 import { SearchedText } from './searched-text.js';
 import { reportTakenIds } from './taken-ids.js';
 
-export interface ImportOptions extends TargetOptions, InputOptions {
+export interface ImportOptions extends TargetOptions, InputOptions, LexicalOptions {
   database: string;
   embed?: string[];
   dimensions?: number;
-  lexical?: boolean;
   badRows?: string;
   dryRun?: boolean;
   deleteMissing?: boolean;
@@ -240,7 +240,8 @@ async function dropEmpty(database: Database): Promise<void> {
   }
 }
 
-export function settingsOf({ embed, dimensions, lexical }: ImportOptions): DatabaseSettings {
+export function settingsOf({ embed, dimensions, ...options }: ImportOptions): DatabaseSettings {
+  const lexical = lexicalIn<number>(options);
   return {
     ...(embed !== undefined && { embed: { columns: embed } }),
     ...(dimensions !== undefined && { dimensions }),

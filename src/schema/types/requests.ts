@@ -511,10 +511,10 @@ export interface DatabaseSettings<T = Data> {
    */
   dimensions?: number | undefined;
   /**
-   * Whether searches can take exact words into account. The index of the words takes memory. Default:
-   * false.
+   * Whether searches can take exact words into account: those of the embedded columns, or of the
+   * named ones, embedded or not. The index of the words takes memory. Default: false.
    */
-  lexical?: boolean | undefined;
+  lexical?: boolean | { columns: Readonly<Record<string, number>> } | undefined;
   /**
    * The values of members that a search or a query leaves out. A page after a cursor has the
    * threshold and the weight of words that the page before had.
@@ -545,10 +545,10 @@ export interface DatabaseSettings<T = Data> {
  */
 export interface DatabaseChanges {
   /**
-   * Whether searches can take exact words into account. The index of the words takes memory. Default:
-   * false.
+   * Whether searches can take exact words into account: those of the embedded columns, or of the
+   * named ones, embedded or not. The index of the words takes memory. Default: false.
    */
-  lexical?: boolean | null | undefined;
+  lexical?: boolean | { columns: { [column: string]: number | null } } | null | undefined;
   /**
    * The values of members that a search or a query leaves out. A page after a cursor has the
    * threshold and the weight of words that the page before had.

@@ -386,8 +386,11 @@ export interface DatabaseDescription {
   fingerprint: string | null;
   /** Number of values of each vector. */
   dimensions: number;
-  /** Whether searches can take exact words into account. */
-  lexical: boolean;
+  /**
+   * Whether searches can take exact words into account: those of the embedded columns, or of the
+   * named ones, embedded or not. The index of the words takes memory. Default: false.
+   */
+  lexical: boolean | { columns: Record<string, number> };
   /**
    * With `lexical`: records whose words are indexed so far. A search indexes what it needs, so it
    * finds all of them.

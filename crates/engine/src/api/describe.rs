@@ -27,7 +27,7 @@ pub(crate) fn write_description(database: &Database, out: &mut Vec<u8>) {
     let memory = memory(database);
     let settings = database.current_settings();
     let mut members = settings.to_json();
-    if settings.lexical {
+    if settings.lexical.is_on() {
         let indexed = snapshot.blocks.iter().filter(|block| block.has_words());
         let indexed: usize = indexed.map(|block| block.living).sum();
         members.insert("lexical_records".into(), json!(indexed));

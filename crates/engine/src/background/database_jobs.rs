@@ -13,7 +13,6 @@ use crate::background::scheduler::{
     Job, JobHandle, JobResult, Lane, Results, Scheduler, SingleStep, Wake,
 };
 use crate::disk::FileError;
-use crate::lexical::TextColumns;
 use crate::runtime::{DatabaseEvents, EventCode};
 use crate::snapshot::{Coding, FileId, IndexFiles, Snapshot};
 use crate::store::{Stamp, Store};
@@ -37,7 +36,6 @@ pub(crate) struct DatabaseJobs {
     scheduler: Arc<Scheduler>,
     index_files: Arc<IndexFiles>,
     /// The columns that are embedded; `None` for every string column.
-    embed: Option<Vec<String>>,
     results: Results,
     received: Mutex<Receiver<JobResult>>,
     submitted: Option<JobHandle>,
@@ -51,7 +49,6 @@ impl DatabaseJobs {
     pub(crate) fn new(
         scheduler: Arc<Scheduler>,
         index_files: Arc<IndexFiles>,
-        embed: Option<Vec<String>>,
         wake: Wake,
         events: DatabaseEvents,
     ) -> Self {
@@ -59,7 +56,6 @@ impl DatabaseJobs {
         Self {
             scheduler,
             index_files,
-            embed,
             results: Results { sender, wake },
             received: Mutex::new(received),
             submitted: None,
@@ -163,8 +159,8 @@ impl DatabaseJobs {
         if lexical {
             let groups = groups_to_index(&snapshot.blocks, idle);
             if !groups.is_empty() {
-                let embedded = TextColumns::new(self.embed.as_deref(), &snapshot.names);
-                let index = IndexWords::new(groups, embedded);
+                let columns = snapshot.words.bind(&snapshot.names);
+                let index = IndexWords::new(groups, columns);
                 return Some((Lane::Maintenance, Box::new(index)));
             }
         }

@@ -14,17 +14,17 @@ const SMALL_GROUPS: usize = 4;
 pub(crate) struct IndexWords {
     /// The groups that are left. The last one is indexed first.
     groups: Vec<Vec<Block>>,
-    embedded: TextColumns,
+    columns: TextColumns,
     builder: GroupBuilder,
     /// The lengths of the records of each block that was added to the builder.
     lengths: Vec<Box<[u8]>>,
 }
 
 impl IndexWords {
-    pub(crate) fn new(groups: Vec<Vec<Block>>, embedded: TextColumns) -> Self {
+    pub(crate) fn new(groups: Vec<Vec<Block>>, columns: TextColumns) -> Self {
         Self {
             groups,
-            embedded,
+            columns,
             builder: GroupBuilder::default(),
             lengths: Vec::new(),
         }
@@ -37,14 +37,14 @@ impl Job for IndexWords {
             return Step::Finished { progress: true };
         };
         if let Some(block) = blocks.get(self.lengths.len()) {
-            let lengths = self.builder.add(&block.body.columns, &self.embedded);
+            let lengths = self.builder.add(&block.body.columns, &self.columns);
             self.lengths.push(lengths);
             return Step::Continue;
         }
         let group = Arc::new(std::mem::take(&mut self.builder).finish());
         for (at, (block, lengths)) in blocks.iter().zip(self.lengths.drain(..)).enumerate() {
             let index = BlockIndex::new(Arc::clone(&group), at, lengths);
-            block.body.words.set(Arc::new(index));
+            block.words.set(Arc::new(index));
         }
         self.groups.pop();
         Step::Continue
@@ -61,7 +61,7 @@ pub(crate) fn groups_to_index(blocks: &[Block], idle: bool) -> Vec<Vec<Block>> {
             let is_small =
                 |group: &Arc<GroupIndex>| small.iter().any(|small| Arc::ptr_eq(small, group));
             let blocks = blocks.iter().filter(|block| {
-                let words = block.body.words.get();
+                let words = block.words.get();
                 words.is_some_and(|words| is_small(words.group()))
             });
             wanted = blocks.cloned().collect();
@@ -77,7 +77,7 @@ pub(crate) fn has_many_small_groups(blocks: &[Block]) -> bool {
 
 /// The groups of which fewer than half as many blocks are left as a group can have.
 fn small_groups(blocks: &[Block]) -> Vec<Arc<GroupIndex>> {
-    let words = blocks.iter().filter_map(|block| block.body.words.get());
+    let words = blocks.iter().filter_map(|block| block.words.get());
     let mut groups: Vec<Arc<GroupIndex>> = words.map(|words| Arc::clone(words.group())).collect();
     groups.sort_unstable_by_key(Arc::as_ptr);
     let groups = groups.chunk_by(Arc::ptr_eq);
@@ -129,7 +129,7 @@ mod tests {
         let mut matches = BlockMatches::default();
         let mut found = Vec::new();
         for (at, block) in (0..).zip(blocks) {
-            let index = block.body.words.get().expect("an index");
+            let index = block.words.get().expect("an index");
             let of_group = GroupMatches::find(index.group(), &query);
             matches.find(&index, &of_group, &query);
             found.extend(matches.rows().iter().map(|slot| (at, slot as u32)));

@@ -89,8 +89,8 @@ pub(super) fn snapshot_of(
     Ok(Snapshot {
         version: 1,
         names: Arc::new(names),
-        numbering: 0,
         blocks,
+        ..Snapshot::empty()
     })
 }
 

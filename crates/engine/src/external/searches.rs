@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::external::kept_data::KeptData;
 use crate::external::row::{ExternalRow, published_of, snapshot_of, vectors_of};
 use crate::external::rules::{ExternalFacets, ExternalRules};
-use crate::lexical::TextColumns;
+use crate::lexical::{TextColumns, WordColumns};
 use crate::record::{Score, q30_to_f32};
 use crate::runtime::StopCheck;
 use crate::search::{Blend, ExternalSelection, Query, ScoreParts, Search, Selected};
@@ -46,6 +46,7 @@ pub struct ExternalSearch {
     search: Search,
     /// The columns that the database embeds.
     embed: Option<Vec<String>>,
+    words: WordColumns,
     /// The fingerprint of the model of the database.
     fingerprint: Option<String>,
     vector: Vec<i32>,
@@ -64,6 +65,7 @@ impl ExternalRules {
         Ok(ExternalSearch {
             search,
             embed: self.settings.embed.clone(),
+            words: WordColumns::of(&self.settings),
             fingerprint: self.settings.fingerprint.clone(),
             vector,
             arrived: Instant::now(),
@@ -120,7 +122,7 @@ impl ExternalSearch {
     /// [`Error::Dimensions`]; [`Error::Internal`] for damaged data.
     pub fn scores(&self, rows: &[ExternalRow]) -> Result<Vec<u32>, Error> {
         let snapshot = snapshot_of(rows, ColumnNames::default(), 0)?;
-        let Some(blend) = self.search.blend(self.embed.as_deref(), &snapshot) else {
+        let Some(blend) = self.search.blend(&self.words, &snapshot) else {
             let cosines = rows.iter().map(|row| self.cosine(row));
             return cosines.map(|cosine| Ok(cosine?.0)).collect();
         };
@@ -168,7 +170,7 @@ impl ExternalSearch {
                 self.best_passages(row, count)
             };
             let embedded = TextColumns::new(self.embed.as_deref(), &selected.snapshot.names);
-            let blend = (self.search).blend(self.embed.as_deref(), selected.snapshot);
+            let blend = (self.search).blend(&self.words, selected.snapshot);
             let parts = match &blend {
                 Some(blend) if self.explains() => {
                     self.parts(blend, selected.snapshot, &page.rows)?

@@ -6,7 +6,7 @@ use cosift_kernels::find_near;
 use hashbrown::HashMap;
 
 use crate::lexical::postings::{each_list, write_lists};
-use crate::lexical::term::{Grades, Term, hash};
+use crate::lexical::term::{Term, hash};
 use crate::lexical::words::MAX_LETTERS;
 
 /// Each of so many words has its first bytes in `heads`.

@@ -16,7 +16,7 @@ use crate::lexical::score::MAX_LENGTH;
 use crate::lexical::text_columns::TextColumns;
 use crate::lexical::words::each_word;
 
-/// The words of the embedded columns of some blocks, and the records that have each. The texts themselves stay in the
+/// The words of some blocks, and the records that have each. The texts themselves stay in the
 /// columns.
 #[derive(Debug)]
 pub(crate) struct GroupIndex {
@@ -150,11 +150,6 @@ impl BlockWords {
                 index
             })
         })
-    }
-
-    /// Frees the index.
-    pub(crate) fn clear(&self) {
-        *self.index.write() = None;
     }
 
     /// Sets or replaces the index.

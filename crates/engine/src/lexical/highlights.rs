@@ -129,7 +129,7 @@ mod tests {
             let (query, column) = (text(3), text(4));
             let is_marked = highlights(&query, &column) != column;
             assert_eq!(
-                lexical_scorer(&query, false)(&[&column]) > 0,
+                lexical_scorer(&query, false)(&[(&*column, None)]) > 0,
                 is_marked,
                 "{query:?} {column:?}"
             );

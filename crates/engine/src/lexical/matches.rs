@@ -120,13 +120,26 @@ impl BlockMatches {
         row.highest.get()
     }
 
-    /// A score that a record certainly reaches.
-    pub(crate) fn lowest(&self, query: &LexicalQuery, slot: usize) -> Score {
+    /// A score that a record certainly reaches. `least_part` is that of the columns.
+    pub(crate) fn lowest(
+        &self,
+        query: &LexicalQuery,
+        slot: usize,
+        least_part: Option<u32>,
+    ) -> Score {
         let &RowMatches { words, whole, .. } = &self.of_rows[slot];
+        let words = match least_part {
+            None => words.into(),
+            // Parts of grades are rounded down, and there is one for each word.
+            Some(part) => {
+                (u64::from(words) * u64::from(part) / u64::from(FULL)).saturating_sub(query.weight)
+            }
+        };
+        let part = least_part.unwrap_or(PLACES[PLACES.len() - 1]);
         query.combine(&Evidence {
-            words: u64::from(words) * frequency(1),
+            words: words * frequency(1),
             pairs: 0,
-            whole: whole.min(SAME_WORDS) * PLACES[PLACES.len() - 1] / FULL,
+            whole: whole.min(SAME_WORDS) * part / FULL,
             length: self.length(slot).into(),
         })
     }

@@ -47,24 +47,26 @@ pub(crate) struct Evidence {
     pub(crate) length: u64,
 }
 
-/// The function that computes the lexical scores of a text: from the texts of a record's embedded columns how well the
-/// record has the words of the text, in steps of 1e-9. `is_unfinished`: the last word is the beginning of one.
+/// The function that computes the lexical scores of a text: from the texts of a record's columns how well the record has the
+/// words of the text, in steps of 1e-9. `is_unfinished`: the last word is the beginning of one. Each column may have the part
+/// of its matches that counts, in thousandths.
 ///
 /// ```
 /// use cosift_engine::lexical_scorer;
 ///
 /// let score = lexical_scorer("GCC", false);
-/// assert_eq!(score(&["gcc", "The GNU Compiler Collection"]), 1_000_000_000);
-/// assert!(score(&["gcc-doc"]) > score(&["a guide to gcc"]));
-/// assert_eq!(score(&["rustc"]), 0);
+/// assert_eq!(score(&[("gcc", None), ("The GNU Compiler Collection", None)]), 1_000_000_000);
+/// assert!(score(&[("gcc-doc", None)]) > score(&[("a guide to gcc", None)]));
+/// assert!(score(&[("gcc", Some(1_000))]) > score(&[("gcc", Some(500))]));
+/// assert_eq!(score(&[("rustc", None)]), 0);
 /// ```
-pub fn lexical_scorer(text: &str, is_unfinished: bool) -> impl Fn(&[&str]) -> u32 {
+pub fn lexical_scorer(text: &str, is_unfinished: bool) -> impl Fn(&[(&str, Option<u32>)]) -> u32 {
     let query = LexicalQuery::parse(text, is_unfinished);
     move |columns| {
         query.as_ref().map_or(0, |query| {
             let mut matches = Matches::default();
-            for column in columns {
-                matches.add_column(query, u64::MAX, column);
+            for (column, part) in columns {
+                matches.add_column(query, u64::MAX, column, *part);
             }
             query.combine(&matches.evidence(query)).0
         })
@@ -82,13 +84,13 @@ impl LexicalQuery {
     pub(crate) fn score(
         &self,
         columns: &Columns,
-        embedded: &TextColumns,
+        of: &TextColumns,
         slot: usize,
         found: u64,
     ) -> Score {
         let mut matches = Matches::default();
-        embedded.each_text(columns, slot, |_, text| {
-            matches.add_column(self, found, text);
+        of.each_text(columns, slot, |id, text| {
+            matches.add_column(self, found, text, of.part_of(id));
         });
         self.combine(&matches.evidence(self))
     }
@@ -140,6 +142,8 @@ struct Matches {
     terms: [(u32, usize); MAX_WORDS],
     /// For each pair of the query, the best grade.
     pairs: [u32; MAX_WORDS],
+    /// The terms that the record has as they are, a bit each.
+    exact: u64,
     whole: u32,
     length: u64,
     /// The number of columns with words.
@@ -151,6 +155,7 @@ impl Default for Matches {
         Self {
             terms: [(0, 0); MAX_WORDS],
             pairs: [0; MAX_WORDS],
+            exact: 0,
             whole: 0,
             length: 0,
             columns: 0,
@@ -159,8 +164,9 @@ impl Default for Matches {
 }
 
 impl Matches {
-    /// `found`: the terms that are compared, a bit each.
-    fn add_column(&mut self, query: &LexicalQuery, found: u64, column: &str) {
+    /// `found`: the terms that are compared, a bit each. `part`: the part of the matches that counts, in thousandths;
+    /// `None` for all of a word, and what the place of the column says of the whole.
+    fn add_column(&mut self, query: &LexicalQuery, found: u64, column: &str, part: Option<u32>) {
         let mut joined = String::new();
         // The grades of the terms that the word before matched, and a bit for each of these terms.
         let (mut before, mut matched_before) = ([0; MAX_WORDS], 0_u64);
@@ -175,6 +181,8 @@ impl Matches {
                     continue;
                 }
                 let grade = term.grade(word);
+                self.exact |= u64::from(grade == FULL) << at;
+                let grade = grade * part.unwrap_or(FULL) / FULL;
                 if grade == 0 {
                     continue;
                 }
@@ -201,7 +209,7 @@ impl Matches {
             true
         });
         if !joined.is_empty() {
-            let part = PLACES[self.columns.min(PLACES.len() - 1)];
+            let part = part.unwrap_or(PLACES[self.columns.min(PLACES.len() - 1)]);
             let grade = query.grade_of_column(&joined, column) * part / FULL;
             self.whole = self.whole.max(grade);
             self.columns += 1;
@@ -212,9 +220,7 @@ impl Matches {
         let words = query.terms.iter().zip(&self.terms);
         // The index finds a long text by its words, so an equal text that is split into other words does not count. There
         // are such texts: `m²` has two words, and `m2` one.
-        let is_split = self.terms[..query.terms.len()]
-            .iter()
-            .any(|&(grade, _)| grade < FULL);
+        let is_split = (self.exact.count_ones() as usize) < query.terms.len();
         let whole = if query.name.is_none() && is_split {
             0
         } else {

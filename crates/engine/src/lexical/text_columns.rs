@@ -1,16 +1,59 @@
-//! The columns whose words count: those that are embedded.
+//! The columns whose words count.
+
+use std::collections::BTreeMap;
 
 use crate::columns::{ColumnId, ColumnNames, Columns};
 use crate::json::write_text;
+use crate::lexical::term::FULL;
 use crate::record::Value;
+use crate::settings::{Lexical, Settings};
 
-/// The embedded columns of a database.
+/// The columns whose words count in searches, by the settings of a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum WordColumns {
+    /// The embedded ones; `None` for every string column.
+    Embedded(Option<Vec<String>>),
+    /// These, each with the part of its matches that counts, in thousandths.
+    Weighted(BTreeMap<String, u32>),
+}
+
+impl Default for WordColumns {
+    fn default() -> Self {
+        Self::Embedded(None)
+    }
+}
+
+impl WordColumns {
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let Lexical::Columns(weights) = &settings.lexical else {
+            return Self::Embedded(settings.embed.clone());
+        };
+        let highest = weights.values().copied().max().unwrap_or(1);
+        let part = |(name, weight): (&String, &u32)| (name.clone(), FULL * weight / highest);
+        Self::Weighted(weights.iter().map(part).collect())
+    }
+
+    /// The columns by their ids. A column that no record has yet is left out.
+    pub(crate) fn bind(&self, names: &ColumnNames) -> TextColumns {
+        match self {
+            Self::Embedded(embed) => TextColumns::new(embed.as_deref(), names),
+            Self::Weighted(parts) => {
+                let bound = |(name, part): (&String, &u32)| Some((names.id(name)?, *part));
+                TextColumns::Weighted(parts.iter().filter_map(bound).collect())
+            }
+        }
+    }
+}
+
+/// Columns of a database whose values are texts.
 #[derive(Clone, Debug)]
 pub(crate) enum TextColumns {
     /// Every string column, and lists with a string.
     Strings,
     /// These columns, with their strings, numbers, booleans and lists.
     Chosen(Vec<ColumnId>),
+    /// As [`TextColumns::Chosen`], each with the part of the matches of its words that counts, in thousandths.
+    Weighted(Vec<(ColumnId, u32)>),
 }
 
 impl TextColumns {
@@ -22,7 +65,27 @@ impl TextColumns {
         }
     }
 
-    /// Calls `visit` with each embedded column of a record that has a text, and with the text.
+    /// The part of the matches of words that counts, in thousandths, if columns have weights. `None`: it depends on the place
+    /// of a column.
+    pub(crate) fn part_of(&self, id: ColumnId) -> Option<u32> {
+        match self {
+            Self::Strings | Self::Chosen(_) => None,
+            Self::Weighted(parts) => parts
+                .iter()
+                .find(|(of, _)| *of == id)
+                .map(|(_, part)| *part),
+        }
+    }
+
+    /// The least [`TextColumns::part_of`] a column.
+    pub(crate) fn least_part(&self) -> Option<u32> {
+        match self {
+            Self::Strings | Self::Chosen(_) => None,
+            Self::Weighted(parts) => parts.iter().map(|(_, part)| *part).min(),
+        }
+    }
+
+    /// Calls `visit` with each of the columns of a record that has a text, and with the text.
     pub(crate) fn each_text(
         &self,
         columns: &Columns,
@@ -39,6 +102,11 @@ impl TextColumns {
                 }
             }
         };
+        let mut visit_one = |id| {
+            if let Some(value) = columns.value(slot, id) {
+                visit(id, value);
+            }
+        };
         match self {
             Self::Strings => {
                 let cells = columns.cells(slot);
@@ -46,13 +114,8 @@ impl TextColumns {
                     .filter(|(_, value)| value.strings().next().is_some())
                     .for_each(|(id, value)| visit(id, value));
             }
-            Self::Chosen(ids) => {
-                for &id in ids {
-                    if let Some(value) = columns.value(slot, id) {
-                        visit(id, value);
-                    }
-                }
-            }
+            Self::Chosen(ids) => ids.iter().for_each(|&id| visit_one(id)),
+            Self::Weighted(parts) => parts.iter().for_each(|&(id, _)| visit_one(id)),
         }
     }
 }

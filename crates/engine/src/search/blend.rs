@@ -1,7 +1,7 @@
 //! Scores of several parts: the cosine, the lexical score, and the boosts.
 
 use crate::columns::{ColumnNames, Mask};
-use crate::lexical::BlockMatches;
+use crate::lexical::{BlockMatches, WordColumns};
 use crate::record::{Extra, Score, Weight};
 use crate::runtime::{StopCheck, Stopped};
 use crate::search::boosts::{BlockBoosts, BoundBoosts};
@@ -40,18 +40,13 @@ impl Default for BlockParts {
 }
 
 impl Blend {
-    /// The parts of the scores of a search; `None` for a search whose scores are cosines. `embed` are the columns that the
-    /// database embeds.
-    pub(crate) fn bind(
-        search: &Search,
-        embed: Option<&[String]>,
-        names: &ColumnNames,
-    ) -> Option<Self> {
+    /// The parts of the scores of a search; `None` for a search whose scores are cosines.
+    pub(crate) fn bind(search: &Search, words: &WordColumns, names: &ColumnNames) -> Option<Self> {
         let lexical = search.lexical.as_ref();
         let boosts = (!search.boosts.is_empty()).then(|| BoundBoosts::bind(&search.boosts, names));
         (lexical.is_some() || boosts.is_some()).then(|| Self {
             cosine: search.cosine_weight,
-            lexical: lexical.map(|lexical| LexicalSignal::bind(lexical, embed, names)),
+            lexical: lexical.map(|lexical| LexicalSignal::bind(lexical, words, names)),
             boosts,
         })
     }
@@ -161,10 +156,7 @@ impl<'a> BlendOfBlock<'a> {
 
     /// What the other parts of a record certainly add to its score.
     pub(crate) fn lowest(&self, slot: usize) -> Extra {
-        self.sum(slot, |signal, matches| match &signal.query {
-            Some(query) => matches.lowest(query, slot),
-            None => Score(0),
-        })
+        self.sum(slot, |signal, matches| signal.lowest(matches, slot))
     }
 
     /// What the other parts of a record add to its score at most.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::lexical::TextColumns;
+use crate::lexical::{TextColumns, WordColumns};
 use crate::record::{Hit, IdKey, Position, Ranked, RecordRow, RecordUuid, Score, Variant};
 use crate::runtime::StopCheck;
 use crate::search::blend::Blend;
@@ -102,8 +102,8 @@ impl Search {
     }
 
     /// The parts of the scores, bound to the columns of a snapshot; see [`Blend::bind`].
-    pub(crate) fn blend(&self, embed: Option<&[String]>, snapshot: &Snapshot) -> Option<Blend> {
-        Blend::bind(self, embed, &snapshot.names)
+    pub(crate) fn blend(&self, words: &WordColumns, snapshot: &Snapshot) -> Option<Blend> {
+        Blend::bind(self, words, &snapshot.names)
     }
 
     /// Writes the response. `scores` are those of the selected records; `parts` are the parts of their scores, if the

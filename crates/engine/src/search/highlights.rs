@@ -32,7 +32,7 @@ impl Highlights<'_> {
         let query = self.0.and_then(|signal| signal.query.as_ref());
         if let (Some(signal), Some(query)) = (self.0, query) {
             let columns = &block.body.columns;
-            signal.embedded.each_text(columns, slot, |id, text| {
+            signal.columns.each_text(columns, slot, |id, text| {
                 if shown.is_some_and(|shown| shown.binary_search(&id).is_err()) {
                     return;
                 }

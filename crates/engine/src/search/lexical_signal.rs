@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 
 use crate::columns::ColumnNames;
-use crate::lexical::{BlockMatches, GroupIndex, GroupMatches, LexicalQuery, TextColumns};
+use crate::lexical::{
+    BlockMatches, GroupIndex, GroupMatches, LexicalQuery, TextColumns, WordColumns,
+};
 use crate::record::{Score, Weight};
 use crate::search::request::LexicalRequest;
 use crate::snapshot::Block;
@@ -16,7 +18,7 @@ pub(crate) struct LexicalSignal {
     weight: Weight,
     /// `None` for a text without words: then every lexical score is 0.
     pub(crate) query: Option<LexicalQuery>,
-    pub(crate) embedded: TextColumns,
+    pub(crate) columns: TextColumns,
     /// What each group of blocks has of the text, once a block of the group was scanned.
     found: Mutex<Vec<(Arc<GroupIndex>, FoundInGroup)>>,
 }
@@ -25,16 +27,16 @@ pub(crate) struct LexicalSignal {
 type FoundInGroup = Arc<OnceLock<GroupMatches>>;
 
 impl LexicalSignal {
-    /// Parses the text of a request. `embed` are the columns that the database embeds.
+    /// Parses the text of a request.
     pub(crate) fn bind(
         request: &LexicalRequest,
-        embed: Option<&[String]>,
+        columns: &WordColumns,
         names: &ColumnNames,
     ) -> Self {
         Self {
             weight: request.weight,
             query: LexicalQuery::parse(&request.text, request.is_unfinished),
-            embedded: TextColumns::new(embed, names),
+            columns: columns.bind(names),
             found: Mutex::default(),
         }
     }
@@ -49,7 +51,7 @@ impl LexicalSignal {
             matches.clear();
             return;
         };
-        let index = block.words(&self.embedded);
+        let index = block.words(&self.columns);
         let found = self.found_in(index.group());
         let found = found.get_or_init(|| GroupMatches::find(index.group(), query));
         matches.find(&index, found, query);
@@ -69,7 +71,14 @@ impl LexicalSignal {
     /// The lexical score of a record. `found` has a bit for each word of the search that the record may have.
     pub(crate) fn score(&self, block: &Block, slot: usize, found: u64) -> Score {
         self.query.as_ref().map_or(Score(0), |query| {
-            query.score(&block.body.columns, &self.embedded, slot, found)
+            query.score(&block.body.columns, &self.columns, slot, found)
+        })
+    }
+
+    /// A lexical score that a record of a block certainly reaches.
+    pub(crate) fn lowest(&self, matches: &BlockMatches, slot: usize) -> Score {
+        self.query.as_ref().map_or(Score(0), |query| {
+            matches.lowest(query, slot, self.columns.least_part())
         })
     }
 }

@@ -100,7 +100,7 @@ impl Search {
         if got != expected {
             return Err(Error::Dimensions { expected, got });
         }
-        if self.lexical.is_some() && !settings.lexical {
+        if self.lexical.is_some() && !settings.lexical.is_on() {
             let detail = "the database does not know its words: switch that on with \"lexical\": true in its settings, or search without lexical";
             return Err(Error::request("/search/lexical", detail));
         }

@@ -32,6 +32,8 @@ pub(crate) struct Block {
     pub(crate) body: Arc<Body>,
     pub(crate) coded: Arc<Coded>,
     pub(crate) exact: Arc<ExactVectors>,
+    /// The index of the words of the columns of the snapshot, once it was needed.
+    pub(crate) words: Arc<BlockWords>,
     /// The times of last sync, shared with other times of the block that are equal. An upsert of an unchanged record
     /// changes only this time.
     pub(crate) synced: Arc<Integers>,
@@ -87,7 +89,6 @@ impl Block {
                 rows.iter()
                     .map(|row| row.key.as_ref().map(RecordKey::as_str)),
             ),
-            words: BlockWords::default(),
             passages: PassageTable::build(passages()),
             equal: None,
             living_counts: Mutex::default(),
@@ -98,6 +99,7 @@ impl Block {
             body: Arc::new(body),
             coded: Arc::new(coded.finish()),
             exact: Arc::new(ExactVectors::Memory(exact)),
+            words: Arc::default(),
             synced,
             alive: Arc::new(Mask::full(rows.len())),
             living: rows.len(),
@@ -151,7 +153,6 @@ impl Block {
                     .into_iter()
                     .flat_map(|block| (0..block.len()).map(|slot| block.key(slot))),
             ),
-            words: BlockWords::default(),
             passages: PassageTable::of(
                 [left, right]
                     .into_iter()
@@ -180,6 +181,7 @@ impl Block {
             body: Arc::new(body),
             coded: Arc::new(coded),
             exact: Arc::new(exact),
+            words: Arc::default(),
             synced,
             alive: Arc::new(alive),
             living: left.living + right.living,
@@ -278,13 +280,13 @@ impl Block {
 
     /// Whether the index of the words is built.
     pub(crate) fn has_words(&self) -> bool {
-        self.body.words.get().is_some()
+        self.words.get().is_some()
     }
 
     /// The index of the words, which is built if it is not there yet.
-    pub(crate) fn words(&self, embedded: &TextColumns) -> Arc<BlockIndex> {
-        let build = || BlockIndex::build(&self.body.columns, embedded);
-        self.body.words.get_or_build(build)
+    pub(crate) fn words(&self, columns: &TextColumns) -> Arc<BlockIndex> {
+        let build = || BlockIndex::build(&self.body.columns, columns);
+        self.words.get_or_build(build)
     }
 
     /// The number of living records without a vector.
@@ -366,7 +368,7 @@ impl Block {
                 + times_memory_bytes([&body.created, &body.changed, &self.synced])
                 + size_of::<Mask>(),
             exact: self.exact.memory_bytes(),
-            lexical: body.words.get().map_or(0, |words| words.memory_bytes()),
+            lexical: self.words.get().map_or(0, |words| words.memory_bytes()),
         }
     }
 }

@@ -7,7 +7,6 @@ use parking_lot::Mutex;
 
 use crate::columns::{BLOCK_RECORDS, Columns, Integers, Mask};
 use crate::disk::{FileError, PartsFile};
-use crate::lexical::BlockWords;
 use crate::record::{RecordRow, RecordUuid};
 use crate::snapshot::basis::Basis;
 use crate::snapshot::block::Block;
@@ -136,7 +135,6 @@ impl IndexFiles {
                 [] => None,
                 bytes => Some(EqualVectors::from_bytes(bytes, records).ok_or(MISMATCH)?),
             },
-            words: BlockWords::default(),
             living_counts: Mutex::default(),
         };
         let files = self.open(entry.codes, CODES)?;
@@ -178,6 +176,7 @@ impl IndexFiles {
                 later,
             }),
             exact: Arc::new(ExactVectors::File(exact)),
+            words: Arc::default(),
             synced,
             alive: Arc::new(mask),
         })

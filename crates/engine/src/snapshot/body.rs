@@ -6,7 +6,6 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::columns::{Columns, Integers, Mask};
-use crate::lexical::BlockWords;
 use crate::record::RecordUuid;
 use crate::snapshot::equal_vectors::EqualVectors;
 use crate::snapshot::file_names::FileId;
@@ -15,7 +14,7 @@ use crate::snapshot::living_counts::LivingCounts;
 use crate::snapshot::passage_table::PassageTable;
 
 /// Identities, two of the times and the columns of the records of a block. None of these ever changes, except
-/// `words` and `living_counts`, which are made when they are first needed.
+/// `living_counts`, which are made when they are first needed.
 #[derive(Debug)]
 pub(crate) struct Body {
     pub(crate) file_id: FileId,
@@ -29,7 +28,6 @@ pub(crate) struct Body {
     pub(crate) without_vector: Option<Box<Mask>>,
     /// The keys of records; `None` where no record has one.
     pub(crate) keys: Option<Box<Keys>>,
-    pub(crate) words: BlockWords,
     /// The passages of records with several; `None` where no record has several.
     pub(crate) passages: Option<Box<PassageTable>>,
     /// The records whose vectors are equal; `None` where no vector has many records.

@@ -151,8 +151,8 @@ impl IndexFiles {
             snapshot: Snapshot {
                 version,
                 names: Arc::new(names),
-                numbering: 0,
                 blocks,
+                ..Snapshot::empty()
             },
             basis: newest,
             stamp,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cosift_kernels::{Codes, Residence};
 
 use crate::columns::ColumnNames;
+use crate::lexical::WordColumns;
 use crate::record::{Data, RecordId, RecordRow};
 use crate::snapshot::block::Block;
 
@@ -15,6 +16,8 @@ pub(crate) struct Snapshot {
     /// The commit.
     pub version: u64,
     pub(crate) names: Arc<ColumnNames>,
+    /// The columns whose words the blocks index.
+    pub(crate) words: Arc<WordColumns>,
     /// How often the rows were renumbered. Rows of two snapshots are comparable only if this number is the same in both.
     pub(crate) numbering: u64,
     /// By rising first row. Rows of dropped blocks leave gaps.
@@ -26,6 +29,7 @@ impl Snapshot {
         Self {
             version: 0,
             names: Arc::default(),
+            words: Arc::default(),
             numbering: 0,
             blocks: Vec::new(),
         }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use crate::error::Error;
+use crate::lexical::WordColumns;
 use crate::record::{RecordId, RecordRow, UuidMaker};
 use crate::runtime::EventCode;
 use crate::settings::Settings;
@@ -116,14 +117,18 @@ impl Committer {
             return Err(Error::Stale);
         }
         self.store.set_meta(SETTINGS, &settings.to_stored())?;
-        self.settings = settings.clone();
-        *self.shared.settings.write() = Arc::new(settings);
-        if !self.settings.lexical {
-            for block in &self.snapshot().blocks {
-                block.body.words.clear();
-            }
+        let before = std::mem::replace(&mut self.settings, settings.clone());
+        if settings.lexical != before.lexical {
+            self.set_word_columns();
         }
+        *self.shared.settings.write() = Arc::new(settings);
         Ok(())
+    }
+
+    /// Lets snapshots index the words of the columns of the settings.
+    pub(crate) fn set_word_columns(&mut self) {
+        let words = WordColumns::of(&self.settings);
+        self.publish(|next, _| next.set_word_columns(words));
     }
 
     /// Renumbers all rows without gaps before the numbers run out; returns whether it did. Running searches use the

@@ -50,7 +50,7 @@ impl Maintenance {
         } else if DatabaseJobs::is_due_when_idle(
             &committer.snapshot(),
             &committer.coding,
-            committer.settings.lexical,
+            committer.settings.lexical.is_on(),
         ) || self.reclaim.is_due(&mut committer.store)
             || committer.store.has_log()
         {
@@ -75,7 +75,7 @@ impl Maintenance {
         }
         let snapshot = committer.snapshot();
         let store = &mut committer.store;
-        let lexical = committer.settings.lexical;
+        let lexical = committer.settings.lexical.is_on();
         self.jobs
             .start_due_job(&snapshot, store, &committer.coding, lexical, idle);
         let events = &committer.shared.events;

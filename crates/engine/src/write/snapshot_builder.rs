@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::background::JobResult;
 use crate::columns::{BLOCK_RECORDS, ColumnNames};
+use crate::lexical::WordColumns;
 use crate::record::RecordRow;
 use crate::snapshot::{Block, Coding, NewRow, Published, Snapshot};
 
@@ -43,6 +44,15 @@ impl SnapshotBuilder {
     /// Whether the snapshot differs from the original.
     pub(crate) fn is_changed(&self) -> bool {
         self.changed
+    }
+
+    /// Sets the columns whose words are indexed, anew. Earlier snapshots keep their indexes.
+    pub(crate) fn set_word_columns(&mut self, words: WordColumns) {
+        self.snapshot.words = Arc::new(words);
+        for block in &mut self.snapshot.blocks {
+            block.words = Arc::default();
+        }
+        self.changed = true;
     }
 
     /// Publishes the snapshot to readers.

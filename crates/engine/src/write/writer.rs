@@ -57,7 +57,6 @@ impl Writer {
         let jobs = DatabaseJobs::new(
             Arc::clone(&scheduler),
             Arc::clone(&index_files),
-            settings.embed.clone(),
             Arc::new(wake),
             shared.events.clone(),
         );
@@ -98,6 +97,7 @@ impl Writer {
         }
         let shared = Arc::clone(&committer.shared);
         shared.published.update(|current| *current = published);
+        committer.set_word_columns();
         match saved {
             Some((saved, replayed)) => self.start_check(saved, replayed),
             None => shared.checked.store(true, Relaxed),

@@ -312,6 +312,52 @@ fn the_setting_can_be_switched_on_and_off_later() {
 }
 
 #[test]
+fn columns_have_weights_that_can_be_changed() {
+    let mut random = Random::new(7);
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut server = Server::open(directory.path());
+    let settings = |lexical: &Value| json!({ "model": null, "dimensions": 8, "lexical": lexical });
+    let lexical = |weights: &Value| match weights {
+        Value::Null => json!(true),
+        weights => json!({ "columns": weights }),
+    };
+    let first = json!({ "name": 3, "description": 1 });
+    (server.create_with("db", &settings(&lexical(&first)))).expect("created");
+    let vectors = Vectors::new(8, &mut random);
+    let mut oracle = Oracle::default();
+    server.put_known("db", &mut oracle, records(1, 5_000, &vectors, &mut random));
+    let weights = [
+        first,
+        json!({ "description": 100, "name": 7, "long": 1, "absent": 2 }),
+        Value::Null,
+        json!({ "name": 1 }),
+        json!({ "name": 2, "description": 2 }),
+    ];
+    for weights in weights {
+        let of = settings(&lexical(&weights));
+        server.configure("db", &of).expect("changed");
+        assert_eq!(server.describe("db")["lexical"], lexical(&weights));
+        oracle.word_weights = weights;
+        check(&server, &oracle, &vectors, &mut random, in_full(60, 25));
+        let new = records(6_000, 300, &vectors, &mut random);
+        server.put_known("db", &mut oracle, new);
+        server.close();
+        server = Server::open(directory.path());
+        check(&server, &oracle, &vectors, &mut random, in_full(30, 10));
+    }
+    for weights in [
+        json!({}),
+        json!({ "name": 0 }),
+        json!({ "name": 101 }),
+        json!({ "name": 1.5 }),
+    ] {
+        let refused = server.configure("db", &settings(&json!({ "columns": weights })));
+        assert!(matches!(refused, Err(Error::Invalid { .. })), "{refused:?}");
+    }
+    server.close();
+}
+
+#[test]
 fn chosen_columns_and_numbers_have_words() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::open(directory.path());

@@ -243,6 +243,14 @@ class Embed(TypedDict):
     """Columns to embed, in this order. Default: every string column. 1 to 256 items."""
 
 
+class DatabaseSettingsLexical(TypedDict):
+    """The columns whose words count."""
+
+    columns: dict[str, int]
+    """The columns, each with a weight from 1 to 100: matches of words count by the weight as a part of the highest
+    one."""
+
+
 class SearchDefaults(TypedDict):
     """The values of members that a search or a query leaves out. A page after a cursor has the threshold and the
     weight of words that the page before had."""
@@ -267,8 +275,9 @@ class DatabaseSettings(TypedDict):
     dimensions: NotRequired[int]
     """Number of values of each vector. Records and searches then bring their own vectors, and the database has no
     model. From 1 to 4096."""
-    lexical: NotRequired[bool]
-    """Whether searches can take exact words into account. The index of the words takes memory. Default: false."""
+    lexical: NotRequired[Union[bool, DatabaseSettingsLexical]]
+    """Whether searches can take exact words into account: those of the embedded columns, or of the named ones,
+    embedded or not. The index of the words takes memory. Default: false."""
     defaults: NotRequired[SearchDefaults]
     """The values of members that a search or a query leaves out. A page after a cursor has the threshold and the
     weight of words that the page before had."""
@@ -277,6 +286,14 @@ class DatabaseSettings(TypedDict):
     without a zero before the point. `.#`: numbers as JavaScript writes them, without that zero. `python`: as Python
     writes a float, `5.0` and `1e-07`. `True` and `TRUE`: booleans. A column with a value that its format would
     change is written as JavaScript writes it. An import of CSV sets the formats of its columns."""
+
+
+class DatabaseChangesLexical(TypedDict):
+    """The columns whose words count."""
+
+    columns: dict[str, Union[int, None]]
+    """The columns, each with a weight from 1 to 100: matches of words count by the weight as a part of the highest
+    one."""
 
 
 class DatabaseChangesDefaults(TypedDict):
@@ -295,8 +312,9 @@ class DatabaseChanges(TypedDict):
     """Changes of the settings of a database, as a JSON merge patch (RFC 7396): what is left out stays, and null
     removes a setting, which then has its default."""
 
-    lexical: NotRequired[Union[bool, None]]
-    """Whether searches can take exact words into account. The index of the words takes memory. Default: false."""
+    lexical: NotRequired[Union[bool, DatabaseChangesLexical, None]]
+    """Whether searches can take exact words into account: those of the embedded columns, or of the named ones,
+    embedded or not. The index of the words takes memory. Default: false."""
     defaults: NotRequired[Union[DatabaseChangesDefaults, None]]
     """The values of members that a search or a query leaves out. A page after a cursor has the threshold and the
     weight of words that the page before had."""
@@ -668,6 +686,14 @@ class Changes(TypedDict):
     epochs."""
 
 
+class DatabaseDescriptionLexical(TypedDict):
+    """The columns whose words count."""
+
+    columns: dict[str, int]
+    """The columns, each with a weight from 1 to 100: matches of words count by the weight as a part of the highest
+    one."""
+
+
 class ColumnDescription(TypedDict):
     """A column of a database."""
 
@@ -706,8 +732,9 @@ class DatabaseDescription(TypedDict):
     """A hash of everything that determines the vectors of the model."""
     dimensions: int
     """Number of values of each vector."""
-    lexical: bool
-    """Whether searches can take exact words into account."""
+    lexical: Union[bool, DatabaseDescriptionLexical]
+    """Whether searches can take exact words into account: those of the embedded columns, or of the named ones,
+    embedded or not. The index of the words takes memory. Default: false."""
     lexical_records: NotRequired[int]
     """With `lexical`: records whose words are indexed so far. A search indexes what it needs, so it finds all of
     them."""

@@ -4,7 +4,12 @@ use crate::lexical::LexicalQuery;
 const ONE: u32 = 1_000_000_000;
 
 fn lexical_score(text: &str, columns: &[&str]) -> u32 {
-    lexical_scorer(text, false)(columns)
+    score(text, false, columns)
+}
+
+fn score(text: &str, is_unfinished: bool, columns: &[&str]) -> u32 {
+    let columns: Vec<_> = columns.iter().map(|column| (*column, None)).collect();
+    lexical_scorer(text, is_unfinished)(&columns)
 }
 
 /// A reproducible stream of numbers.
@@ -216,7 +221,7 @@ fn long_and_odd_texts_are_scored() {
 
 #[test]
 fn the_beginning_of_a_last_word_counts_less_than_the_word_and_more_the_nearer_it_is() {
-    let typed = |text: &str, column: &str| lexical_scorer(text, true)(&["a name", column]);
+    let typed = |text: &str, column: &str| score(text, true, &["a name", column]);
     let order = [
         "glov",
         "glove",

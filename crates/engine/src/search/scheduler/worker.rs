@@ -155,8 +155,8 @@ impl Group {
     /// Binds a search, or returns `None` for a search that takes too long, which is handed to the slower group.
     fn bind_or_hand_over(&self, mut search: WaitingSearch) -> Option<RunningSearch> {
         let mut scope = Scope::of(&mut search);
-        let embed = search.database.embed.as_deref();
-        let blend = Blend::bind(&search.request, embed, &scope.snapshot.names);
+        let (words, names) = (&scope.snapshot.words, &scope.snapshot.names);
+        let blend = Blend::bind(&search.request, words, names);
         let takes_longer = |max_ns| {
             let blend = blend.as_ref();
             scope.takes_longer(max_ns, &search.request)

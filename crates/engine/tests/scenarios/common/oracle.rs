@@ -162,7 +162,7 @@ fn score(a: &[i64], b: &[i64]) -> u32 {
 
 /// The function that returns the score of a record with its cosine:
 /// `(1 - weight - Σ weights) * cosine + weight * lexical score + Σ weight * boost`.
-fn blend(request: &Value) -> impl Fn(&Known, u32) -> u32 {
+fn blend(request: &Value, weights: &Value) -> impl Fn(&Known, u32) -> u32 {
     let steps = |weight: &Value| (weight.as_f64().unwrap_or(0.0) * 1e9).round() as u128;
     let lexical = &request["lexical"];
     let weight = steps(&lexical["weight"]);
@@ -173,12 +173,27 @@ fn blend(request: &Value) -> impl Fn(&Known, u32) -> u32 {
     let boosts: Vec<(u128, Value)> = (request["boosts"].as_array().into_iter().flatten())
         .map(|boost| (steps(&boost["weight"]), boost.clone()))
         .collect();
+    let weights = weights.clone();
     move |record, cosine| {
         let mut rest = 1_000_000_000;
         let mut sum = 0;
         if weight > 0 {
-            let columns: Vec<String> = record.data.values().filter_map(embedded_text).collect();
-            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            let texts: Vec<(String, Option<u32>)> = match weights.as_object() {
+                None => (record.data.values().filter_map(embedded_text))
+                    .map(|text| (text, None))
+                    .collect(),
+                Some(weights) => {
+                    let weight = |weight: &Value| weight.as_u64().expect("a weight") as u32;
+                    let highest = weights.values().map(weight).max().expect("a column");
+                    let text = |(name, of): (&String, &Value)| {
+                        let text = record.data.get(name)?.as_str()?.to_owned();
+                        Some((text, Some(weight(of) * 1_000 / highest)))
+                    };
+                    weights.iter().filter_map(text).collect()
+                }
+            };
+            let columns: Vec<(&str, Option<u32>)> =
+                texts.iter().map(|(text, part)| (&**text, *part)).collect();
             rest -= weight;
             sum += weight * u128::from(words(&columns));
         }
@@ -285,6 +300,8 @@ impl Ranking<'_> {
 #[derive(Clone, Default)]
 pub(crate) struct Oracle {
     pub(crate) records: BTreeMap<u64, Known>,
+    /// The weights of the columns whose words count; null for the embedded ones.
+    pub(crate) word_weights: Value,
 }
 
 impl Oracle {
@@ -298,7 +315,7 @@ impl Oracle {
         let variant = request["form"].as_str().unwrap_or("integer").to_owned();
         let threshold = request["threshold"].as_f64().unwrap_or(0.2);
         let query = unit(vector);
-        let blended = blend(request);
+        let blended = blend(request, &self.word_weights);
         let mut matches: Vec<(u32, usize, &Known)> = self
             .records
             .values()
