@@ -58,7 +58,8 @@ const BROKEN: [string, string[], string][] = [
     ['```sh', 'echo 0.53 a 7.1', '```', '```text output', '0.56 …', '```'],
     'page.md:6: the page shows',
   ],
-  ['a command that installs', ['```sh', 'pip install numpy', '```'], 'pip: command not found'],
+  ['a command that installs', ['```sh', 'pip3 install numpy', '```'], 'pip3: command not found'],
+  ['another package', ['```sh', 'pip install numpy', '```'], 'pip install numpy is not run for samples'],
   ['an unknown option', ['```sh', 'cosift serve --prot 1', '```'], "unknown option '--prot'"],
   [
     'an unknown option that is not run',

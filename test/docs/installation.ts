@@ -37,7 +37,10 @@ shift
 exec "$command" "$@"`;
 
 /** The packages of the checkout are installed already, if they can be. */
-const PIP = `if [ "$1" != install ]; then echo "pip $1 is not run for samples" >&2; exit 1; fi`;
+const PIP = `case "$*" in
+  "install cosift" | "install langchain-cosift") ;;
+  *) echo "pip $* is not run for samples" >&2; exit 1 ;;
+esac`;
 
 /** The Python that has the packages of the checkout; undefined if they are not installed. */
 export const PYTHON_WITH_PACKAGES = installedPython();
@@ -56,7 +59,8 @@ export function writeCommands(directory: string): void {
     if (path !== undefined) symlinkSync(path, join(directory, name));
   }
   const commands: Record<string, string> = {
-    ...(PYTHON && { python3: `exec ${PYTHON} "$@"`, pip: PIP }),
+    ...(PYTHON && { python3: `exec ${PYTHON} "$@"` }),
+    pip: PIP,
     cosift: `exec node ${root}/dist/cli/main.js "$@"`,
     npm: NPM,
     npx: NPX,
