@@ -9,7 +9,7 @@
 //   js cjs ts  a program. A block that begins with `import` or `require` begins a program; the blocks that follow
 //              without one continue it. Programs in TypeScript are also checked with `strict`. Comments such as in
 //              `console.log(a); // 1` are compared with what it prints, unless a block with `output` follows.
-//   python     runs, where Python is installed.
+//   python     runs, where Python is installed; with a Python package of the checkout, after test/python/environment.mjs.
 //   json ndjson yaml toml nginx dockerfile ini csv
 //              must be well formed.
 //   text       needs `output`, `file=` or `not-run=`.
