@@ -293,7 +293,10 @@ class PythonTypes {
     if (schema.pattern === column.pattern) return 'str';
     const choices = choicesOf(schema);
     if (choices !== undefined) return union(choices.map((choice) => this.#typeOf(choice, path)));
-    if (schema.type === 'array') {
+    const [type, orNull] = [schema.type].flat();
+    if (type === 'array' && orNull === 'null')
+      return union([this.#typeOf({ ...schema, type }, path), 'None']);
+    if (type === 'array') {
       const item = this.#typeOf(schema.items as Schema, `${path}[]`);
       return `${this.#isRequest ? 'Sequence' : 'list'}[${item}]`;
     }

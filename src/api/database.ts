@@ -110,7 +110,11 @@ export class Database<T extends Columns<T> = Data> {
   /**
    * Changes settings, and returns the description of the database. What is left out stays, and null removes a setting.
    *
-   * @throws {CosiftError} `invalid_request` with a pointer such as `/defaults/lexical`.
+   * `embed` and `model` change in the background: every record gets its new vector, and then the database switches to all of
+   * them at once. The description has the state in `reembedding`, and {@link reembed} with the model waits until it is done.
+   *
+   * @throws {CosiftError} `invalid_request` with a pointer such as `/defaults/lexical`; `reembedding_running` while another
+   * re-embedding runs.
    *
    * @example
    * ```ts
@@ -118,7 +122,7 @@ export class Database<T extends Columns<T> = Data> {
    * const { results } = await facts.search('deep water');
    * ```
    */
-  async configure(changes: DatabaseChanges, options?: CallOptions): Promise<DatabaseDescription> {
+  async configure(changes: DatabaseChanges<T>, options?: CallOptions): Promise<DatabaseDescription> {
     const call = requestCall<object>(changes, 'the changes', options);
     return await call.run((changes, options) => portOf(this).configure(changes, options));
   }

@@ -10,6 +10,7 @@ import { outputWidth, writeLines } from './output.js';
 import { bytes, count, plural } from './progress-bar.js';
 import { withDatabase } from './records/near-names.js';
 import { withOptionNames } from './records/option-names.js';
+import { embedAgain } from './reembed.js';
 import { table } from './table.js';
 import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
 
@@ -25,6 +26,8 @@ interface CreateOptions extends ShowOptions, LexicalOptions {
 }
 
 interface ChangeOptions extends ShowOptions, LexicalOptions {
+  embed?: string[];
+  model?: string;
   default?: Defaults;
 }
 
@@ -82,6 +85,12 @@ export function databasesCommand(): Command {
       )
         .description('change settings of a database')
         .argument('<database>', 'the database', checkDatabase)
+        .option(
+          '--embed <columns>',
+          'columns to search by meaning, comma-separated, or one for each use of the option',
+          parseColumns,
+        )
+        .option('--model <name>', 'the model: the built-in one, or one of --models')
         .option('--no-lexical', 'forget the index of the words')
         .option('--default <name=value>', `${DEFAULT_HELP}; none removes a value`, parseDefaults)
         .option('--json', 'print the description of the database as JSON')
@@ -89,6 +98,7 @@ export function databasesCommand(): Command {
           'cosift databases change facts --lexical --default lexical=0.3,limit=20',
           'cosift databases change facts --default threshold=none',
           'cosift databases change products --lexical-columns name=3,sku=2,notes=none',
+          'cosift databases change facts --embed name,description',
         )
         .action(change),
     )
@@ -204,9 +214,11 @@ async function create(id: string, options: CreateOptions): Promise<void> {
 }
 
 async function change(id: string, options: ChangeOptions): Promise<void> {
-  const { default: defaults } = options;
+  const { embed, model, default: defaults } = options;
   const lexical = lexicalIn(options);
   const changes: DatabaseChanges = {
+    ...(embed !== undefined && { embed: { columns: columnNames(embed) } }),
+    ...(model !== undefined && { model }),
     ...(lexical !== undefined && { lexical }),
     ...(defaults !== undefined && { defaults }),
   };
@@ -216,7 +228,9 @@ async function change(id: string, options: ChangeOptions): Promise<void> {
   const changed = await withDatabase(databases, id, () => database.configure(changes)).catch((error) => {
     throw withOptionNames(error);
   });
-  await print(changed, options);
+  if (changed.reembedding === undefined) return await print(changed, options);
+  await embedAgain(database, changed.reembedding.model, options);
+  await print(await database.describe(), options);
 }
 
 async function drop(id: string, options: DropOptions): Promise<void> {

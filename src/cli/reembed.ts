@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Database } from '../api/index.js';
 import { CosiftError } from '../errors.js';
 import type { Reembedding } from '../schema/index.js';
 import { abortOnSignal, endStopped } from './abort-on-signal.js';
@@ -29,26 +30,29 @@ async function run(id: string, options: ReembedOptions): Promise<void> {
   if ((model === undefined) === (cancel === undefined)) {
     throw new CosiftError('invalid_request', 'give either --model or --cancel');
   }
-  const stop = abortOnSignal();
   await using databases = await openTarget(options);
+  const database = databases.database(id);
+  await withDatabase(databases, id, async () => {
+    if (model !== undefined) return await embedAgain(database, model, options);
+    await database.cancelReembedding();
+    console.log(`cancelled: "${id}" stays as it was`);
+  });
+}
+
+/** Begins a re-embedding, or continues the one with this model, and shows its progress until it is done. */
+export async function embedAgain(database: Database, model: string, { url }: TargetOptions): Promise<void> {
+  const stop = abortOnSignal();
   const started = Date.now();
   const bar = new ProgressBar();
+  const { id } = database;
   let last: Reembedding | undefined;
   try {
-    const database = databases.database(id);
-    if (model === undefined) {
-      await withDatabase(databases, id, () => database.cancelReembedding());
-      console.log(`cancelled: "${id}" stays as it was`);
-      return;
-    }
     const onProgress = (state: Reembedding) => {
       last = state;
       bar.update('embedded', state.done, state.records);
     };
     // After a stop, the next run of the command continues.
-    const { done } = await withDatabase(databases, id, () =>
-      database.reembed(model, { signal: stop, onProgress, cancelOnAbort: false }),
-    );
+    const { done } = await database.reembed(model, { signal: stop, onProgress, cancelOnAbort: false });
     bar.clear();
     console.log(
       `${plural(done, 'record')} of "${id}" ${done === 1 ? 'has' : 'have'} vectors of ${model}, in ${duration(Date.now() - started)}`,
@@ -56,7 +60,7 @@ async function run(id: string, options: ReembedOptions): Promise<void> {
   } catch (error) {
     bar.clear();
     const what = `${count(last?.done ?? 0)} of ${count(last?.records ?? 0)} records have their new vector`;
-    const next = options.url === undefined ? 'Run the same command to go on' : 'The server goes on';
-    endStopped(stop, error, `${what}. ${next}; --cancel removes them.`);
+    const next = url === undefined ? 'Run the same command to go on' : 'The server goes on';
+    endStopped(stop, error, `${what}. ${next}; \`cosift reembed ${id} --cancel\` removes them.`);
   }
 }

@@ -1,8 +1,8 @@
 import { FairLimiter } from '../async/fair-limiter.js';
 import { CosiftError, type Problem } from '../errors.js';
 import type { DatabaseChanges, DatabaseDescription, DatabaseSettings } from '../schema/index.js';
-import type { StoredDatabase } from '../store/record-store.js';
-import { checkSameSettings } from '../store/settings.js';
+import type { StoredDatabase, StoreSettings } from '../store/record-store.js';
+import { checkSameSettings, settingsIn } from '../store/settings.js';
 import { refuseNamed } from '../store/store-errors.js';
 import type { ChangeFeed } from './change-feed.js';
 import type { Dependencies } from './dependencies.js';
@@ -65,18 +65,36 @@ export class DatabaseCatalog {
   }
 
   /**
-   * Changes settings of a database.
+   * Changes settings of a database. Those that vectors depend on change in the background: a re-embedding begins.
    *
-   * @throws {CosiftError} `invalid_request` for settings that do not fit each other.
+   * @throws {CosiftError} `invalid_request` for settings that do not fit each other; `reembedding_running` while another
+   * re-embedding runs.
    */
   async configure(id: string, changes: DatabaseChanges): Promise<DatabaseDescription> {
     const { store, infos, limits, calls } = this.#dependencies;
     using _call = calls.begin();
-    const database = await store.changeSettings(id, (current) => {
-      const settings = changedSettings(current, changes);
+    const { embed, model, ...others } = changes;
+    const change = (current: StoreSettings) => {
+      const settings = changedSettings(current, others);
       checkSettings(settings, limits, current);
       return settings;
-    });
+    };
+    if (embed !== undefined || model !== undefined) {
+      const current = settingsIn(await store.describeDatabase(id));
+      change(current);
+      const wanted = changedSettings(current, changes);
+      if (wanted.model === null) {
+        const detail = 'the database has no model, so its columns are not embedded';
+        const problems: Problem[] = [{ pointer: '/embed', code: 'invalid_value', detail }];
+        throw new CosiftError('invalid_request', `/embed: ${detail}`, { problems });
+      }
+      await this.#reembeddings.start(
+        id,
+        wanted.model,
+        embed === undefined ? undefined : (wanted.embed ?? {}),
+      );
+    }
+    const database = await store.changeSettings(id, change);
     infos.set(id, database);
     return this.#describe(database);
   }

@@ -17,8 +17,8 @@ export class DatabaseInfoCache {
     this.#store = store;
   }
 
-  set(id: string, { model, fingerprint, dimensions, defaults }: DatabaseInfo): DatabaseInfo {
-    const info = { model, fingerprint, dimensions, defaults };
+  set(id: string, { embed, model, fingerprint, dimensions, defaults }: DatabaseInfo): DatabaseInfo {
+    const info = { embed, model, fingerprint, dimensions, defaults };
     this.#infos.set(id, info);
     return info;
   }

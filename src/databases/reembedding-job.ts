@@ -3,6 +3,7 @@ import { sleep } from '../async/sleep.js';
 import type { Embedder } from '../embedding/index.js';
 import { CosiftError, isCode } from '../errors.js';
 import type { Reembedding } from '../schema/index.js';
+import type { ReembeddingSettings } from '../store/reembedding-store.js';
 import { StaleError } from '../store/store-errors.js';
 import type { Dependencies } from './dependencies.js';
 
@@ -22,8 +23,7 @@ const HELD_MS = 1_000;
 const MIN_GAP_MS = 150;
 
 /** The initial state of a job. */
-export interface ReembeddingFacts {
-  model: string;
+export interface ReembeddingFacts extends Pick<ReembeddingSettings, 'embed' | 'model'> {
   /** The model of the current vectors; null when callers provided them. */
   from: string | null;
   /** Records that have their new vector already. */
@@ -32,9 +32,10 @@ export interface ReembeddingFacts {
   startedAt: string;
 }
 
-/** Embeds one database with another model in the background. */
+/** Embeds one database with another model, or other columns, in the background. */
 export class ReembeddingJob {
   readonly model: string;
+  readonly embed: ReembeddingSettings['embed'];
   readonly #from: string | null;
   readonly #id: string;
   readonly #dependencies: Dependencies;
@@ -45,9 +46,14 @@ export class ReembeddingJob {
   #problem: Reembedding['problem'];
   #ended: Promise<void> = Promise.resolve();
 
-  constructor(id: string, { model, from, done, startedAt }: ReembeddingFacts, dependencies: Dependencies) {
+  constructor(
+    id: string,
+    { model, embed, from, done, startedAt }: ReembeddingFacts,
+    dependencies: Dependencies,
+  ) {
     this.#id = id;
     this.model = model;
+    this.embed = embed;
     this.#from = from;
     this.#done = done;
     this.#startedAt = startedAt;
@@ -64,6 +70,7 @@ export class ReembeddingJob {
     const done = this.#state === 'done' ? records : Math.min(this.#done, records);
     return {
       model: this.model,
+      embed: this.embed as Reembedding['embed'],
       from: this.#from,
       state: this.#state,
       done,
@@ -126,7 +133,7 @@ export class ReembeddingJob {
   }
 
   async #begin({ fingerprint, dimensions }: Embedder): Promise<void> {
-    const settings = { model: this.model, fingerprint, dimensions };
+    const settings = { embed: this.embed, model: this.model, fingerprint, dimensions };
     const begun = await this.#dependencies.store.reembedder.begin(this.#id, settings);
     this.#done = begun.done;
     this.#startedAt = begun.startedAt;

@@ -1,5 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import { CosiftError, isCode } from '../errors.js';
 import type { Reembedding } from '../schema/index.js';
+import type { ReembeddingSettings } from '../store/reembedding-store.js';
+import { makesSameVectors } from '../store/settings.js';
 import type { Dependencies } from './dependencies.js';
 import { type ReembeddingFacts, ReembeddingJob } from './reembedding-job.js';
 import { type OwnReembedding, SharedReembeddings } from './shared-reembeddings.js';
@@ -56,35 +59,40 @@ export class Reembeddings {
   }
 
   /**
-   * Begins to embed the records with another model in the background, or continues after a failure. A start with the model of the running re-embedding is
-   * idempotent.
+   * Begins to embed the records with another model, or other columns, in the background, or continues after a failure. A start
+   * of the running re-embedding is idempotent. Without `given`, the columns are those of an unfinished re-embedding with the
+   * model, or those of the database.
    *
    * @throws {CosiftError} `invalid_request` for an unknown model, `reembedding_running`.
    */
-  async start(id: string, model: string): Promise<Reembedding> {
+  async start(id: string, model: string, given?: ReembeddingSettings['embed']): Promise<Reembedding> {
     const { infos, models, calls } = this.#dependencies;
     using _call = calls.begin();
     await infos.get(id);
     const embedder = await models.embedder(model);
     const elsewhere = await this.#shared?.find(id);
     if (elsewhere?.isElsewhere) {
-      checkSameModel(id, elsewhere.state.model, model);
+      checkSame(id, elsewhere.state, { model, embed: given });
       return { ...elsewhere.state, records: await this.#records(id) };
     }
     const info = await (this.#shared === undefined ? infos.get(id) : infos.refresh(id));
     // Nothing is awaited from here until the job is added, so that no other call can start one in between.
     const running = this.#jobs.get(id);
     if (running !== undefined && isActive(running)) {
-      checkSameModel(id, running.model, model);
+      checkSame(id, running, { model, embed: given });
       return this.#describe(id, running);
     }
     const startedAt = new Date().toISOString();
-    const job = this.#add(id, { model, from: info.model, done: 0, startedAt });
+    const before = running ?? elsewhere?.state;
+    const unfinished = before?.model === model && before.state !== 'done' ? before : undefined;
+    const embed = given ?? unfinished?.embed ?? info.embed ?? {};
+    const job = this.#add(id, { model, embed, from: info.model, done: 0, startedAt });
     if (!(await this.#take(id, job))) {
       this.#jobs.delete(id);
-      return this.start(id, model);
+      return this.start(id, model, given);
     }
-    if (info.model === model && info.fingerprint === embedder.fingerprint) job.markDone();
+    const { fingerprint, dimensions } = embedder;
+    if (makesSameVectors(info, { embed, model, fingerprint, dimensions })) job.markDone();
     else await job.start(embedder).finally(() => this.#releaseAtEnd(id, job));
     if (job.state === 'done') this.#releaseAtEnd(id, job);
     return this.#describe(id, job);
@@ -101,13 +109,13 @@ export class Reembeddings {
     // A re-embedding that cannot be read does not block the start. A request to start it reports the error.
     const unfinished = await store.reembedder.find(id).catch(() => null);
     if (unfinished === null) return;
-    const { model, done, startedAt } = unfinished;
+    const { model, embed, done, startedAt } = unfinished;
     // Another process may have the model.
     if (this.#shared !== undefined && !models.has(model)) return;
     const { model: from } = await infos.get(id);
     // A job that was stopped to be cancelled looks like one whose process has ended.
     if (this.#cancelled.has(id)) return;
-    const job = this.#add(id, { model, from, done, startedAt });
+    const job = this.#add(id, { model, embed, from, done, startedAt });
     if (!(await this.#take(id, job))) {
       this.#jobs.delete(id);
       return;
@@ -221,9 +229,13 @@ function isActive({ state }: ReembeddingJob): boolean {
   return state === 'running' || state === 'switching';
 }
 
+type Target = Partial<Pick<ReembeddingSettings, 'embed'>> & Pick<ReembeddingSettings, 'model'>;
+
 /** @throws {CosiftError} `reembedding_running` */
-function checkSameModel(id: string, running: string, model: string): void {
-  if (running === model) return;
-  const detail = `database "${id}" is being embedded with model "${running}"; cancel that first`;
+function checkSame(id: string, running: Target, { model, embed = running.embed }: Target): void {
+  if (running.model === model && isDeepStrictEqual(embed, running.embed)) return;
+  const columns = running.embed?.columns;
+  const what = columns === undefined ? '' : ` and the columns ${JSON.stringify(columns)}`;
+  const detail = `database "${id}" is being embedded with model "${running.model}"${what}; cancel that first`;
   throw new CosiftError('reembedding_running', detail);
 }

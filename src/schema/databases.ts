@@ -2,7 +2,7 @@ import { databaseId } from './ids.js';
 import { count, instant, list, object, ref, text } from './json-schema.js';
 import { valueFormat, valueFormats } from './value-formats.js';
 
-const embed = object(
+export const embed = object(
   'Which text of a record is embedded. Default: every column with a string, or with a list with a string, as `column: value` ' +
     'lines. The elements of a list are joined by `, `.',
   {
@@ -77,7 +77,7 @@ const searchDefaults = object(
 );
 
 export const databaseSettings = object(
-  'The settings of a database. `lexical`, `defaults` and `formats` can be changed later.',
+  'The settings of a database. All but `dimensions` can be changed later.',
   {
     'embed?': embed,
     'model?': model,
@@ -102,8 +102,10 @@ function removable<const S extends { type: string }>(schema: S) {
 
 export const databaseChanges = object(
   'Changes of the settings of a database, as a JSON merge patch (RFC 7396): what is left out stays, and null removes a ' +
-    'setting, which then has its default.',
+    'setting, which then has its default. `embed` and `model` change once every record has its new vector.',
   {
+    'embed?': removable(object(embed.description, { 'columns?': removable(embed.properties.columns) })),
+    'model?': model,
     'lexical?': lexicalSchema(removable(wordWeight), { type: 'null' }),
     'defaults?': removable(
       object(searchDefaults.description, {
@@ -114,7 +116,7 @@ export const databaseChanges = object(
     ),
     'formats?': removable({ ...valueFormats, additionalProperties: removable(valueFormat) }),
   },
-  { examples: [{ lexical: true, defaults: { threshold: 0.1, limit: null } }] },
+  { examples: [{ defaults: { threshold: 0.1, limit: null } }, { embed: { columns: ['title'] } }] },
 );
 
 export const databaseDescription = object('Settings, columns, sizes and times of a database.', {

@@ -1,3 +1,4 @@
+import { embed } from './databases.js';
 import { count, instant, object, oneOf, text } from './json-schema.js';
 
 export const reembeddingRequest = object(
@@ -14,9 +15,10 @@ export const reembeddingRequest = object(
 );
 
 export const reembedding = object(
-  'The state of a re-embedding: all records of a database get vectors of another model.',
+  'The state of a re-embedding: the records of a database get vectors of another model, or of other columns.',
   {
     model: text('The model that makes the new vectors.'),
+    embed,
     from: {
       type: ['string', 'null'],
       description: 'The model of the current vectors; null: the caller provided them.',

@@ -207,7 +207,7 @@ export interface StoreBackup {
 }
 
 /** What requests depend on. */
-export interface DatabaseInfo extends Pick<DatabaseSettings, 'defaults'> {
+export interface DatabaseInfo extends Pick<DatabaseSettings, 'embed' | 'defaults'> {
   /** null: records and searches bring their own vectors. */
   model: string | null;
   /** The fingerprint of `model`, which every vector of the database must come from. */
@@ -215,9 +215,7 @@ export interface DatabaseInfo extends Pick<DatabaseSettings, 'defaults'> {
   dimensions: number;
 }
 
-export interface StoreSettings
-  extends DatabaseInfo,
-    Pick<DatabaseSettings, 'embed' | 'lexical' | 'formats'> {}
+export interface StoreSettings extends DatabaseInfo, Pick<DatabaseSettings, 'lexical' | 'formats'> {}
 
 /** A database as the store describes it. */
 export type StoredDatabase = Omit<DatabaseDescription, 'reembedding'>;

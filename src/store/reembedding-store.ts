@@ -1,8 +1,8 @@
 import type { TextSource } from '../api/text-line.js';
-import type { Reembedding } from '../schema/index.js';
+import type { DatabaseSettings, Reembedding } from '../schema/index.js';
 import type { EmbeddedVectors } from './embedded-vectors.js';
 
-/** Stores vectors of another model besides the current ones, until a switch replaces these. */
+/** Stores vectors of another model or of other columns besides the current ones, until a switch replaces these. */
 export interface ReembeddingStore {
   /** Which process does the re-embedding of each database; undefined in a store that only one process uses. */
   readonly leases: ReembeddingLeases | undefined;
@@ -48,6 +48,7 @@ export interface ReembeddingBatch extends TextSource {
 }
 
 export interface ReembeddingSettings {
+  embed: NonNullable<DatabaseSettings['embed']>;
   model: string;
   fingerprint: string;
   dimensions: number;
@@ -79,7 +80,7 @@ export interface SharedReembedding {
 }
 
 /** An unfinished re-embedding. */
-export interface StoredReembedding {
+export interface StoredReembedding extends Pick<ReembeddingSettings, 'embed'> {
   model: string;
   fingerprint: string;
   /** Records that have their new vector. */

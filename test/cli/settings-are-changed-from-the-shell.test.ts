@@ -42,6 +42,12 @@ test('defaults and the index of the words are set, changed and removed', async (
   expect(await shown()).toMatchObject({ lexical: { columns: { sku: 2, 'a,b': 5 } } });
   expect((await run(...change, '--lexical-columns', 'name=0')).stderr).toContain('from 1 to 100');
   expect((await run(...change, '--lexical-columns', 'sku=none,a,b=none')).stderr).toContain('no column left');
+  await run('databases', 'create', 'texts');
+  const embedded = await run('databases', 'change', 'texts', '--embed', 'name,notes');
+  expect(embedded).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^embedded columns +name, notes$/m),
+  });
 
   expect((await run(...change)).stderr).toContain('give a setting to change');
   expect((await run(...change, '--default', 'limit')).stderr).toContain('such as threshold=0.1');

@@ -85,7 +85,7 @@ describe.runIf(URL !== undefined)('Citus', () => {
         await store.createDatabase('long', { model: 'm', fingerprint: 'm', dimensions: 2 });
         // The creation makes tables, which is done in two phases.
         expect(await phases()).toBeGreaterThan(0);
-        await store.reembedder.begin('long', { model: 'n', fingerprint: 'n', dimensions: 2 });
+        await store.reembedder.begin('long', { embed: {}, model: 'n', fingerprint: 'n', dimensions: 2 });
         await phases();
         await put('db', [{ id: 1, data: { at: -1, more: true }, vector: [1, 0] }]);
         await put('db', [{ id: 1, data: { at: -1, more: true }, vector: [1, 0] }]);

@@ -26,7 +26,11 @@ export function describeReembedding(open: OpenDatabases): void {
     };
 
     test('gives every record the vector that a new database of the model has, and changes nothing else', async () => {
-      const [database, fresh] = [await shared.create({}), await shared.create({ model: 'other' })];
+      const embed = { columns: ['text'] };
+      const [database, fresh] = [
+        await shared.create({ embed }),
+        await shared.create({ model: 'other', embed }),
+      ];
       const records = Array.from({ length: 15 }, (_, at) => record(at + 1));
       for (const target of [database, fresh]) await target.upsert([...records, { id: 99, data: {} }]);
       await database.delete({ ids: [7] });
@@ -45,7 +49,7 @@ export function describeReembedding(open: OpenDatabases): void {
       expect(await database.drain('query', {})).toEqual(listed);
       expect(await database.changes({ epoch: feed.epoch })).toEqual(feed);
       const description = await database.describe();
-      expect(description).toMatchObject({ model: 'other', records: 15 });
+      expect(description).toMatchObject({ model: 'other', embed, records: 15 });
       expect(description.fingerprint).toBe((await fresh.describe()).fingerprint);
       expect(description).not.toHaveProperty('reembedding');
       // A record that was not written since is unchanged, and the same call again changes nothing.

@@ -1,3 +1,4 @@
+import { setImmediate as otherWork } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { OpenDatabases } from './open-databases.js';
 import { SharedDatabases } from './shared-databases.js';
@@ -12,6 +13,11 @@ const RECORDS = [
   { id: 6, data: { text: 'the iron of old bridges' } },
 ];
 const TEXT = 'an iron tower';
+
+/** Whether a page is one of those that are expected, or its beginning. */
+function isPage(page: string, expected: readonly string[]): boolean {
+  return expected.some((whole) => whole === page || whole.startsWith(`${page.slice(0, -1)},`));
+}
 
 /** Settings that are changed later, and what requests take of them. */
 export function describeSettings(open: OpenDatabases): void {
@@ -200,6 +206,97 @@ export function describeSettings(open: OpenDatabases): void {
           cursor,
         ).rejects.toMatchObject({ code: 'invalid_cursor', problems: [{ pointer: '/pagination/cursor' }] });
       }
+    });
+
+    test('other columns are embedded in the background: no page mixes them, and the last are those of a new database', async () => {
+      const { catalog, reembeddings } = shared.databases;
+      const columns = [['a'], ['b'], ['b', 'a'], undefined];
+      const records = RECORDS.map(({ id, data }, at) => ({
+        id,
+        data: { a: data.text, b: RECORDS[(at * 5 + 2) % RECORDS.length]!.data.text, kept: true },
+      }));
+      const embedOf = (names: string[] | undefined) => (names === undefined ? {} : { columns: names });
+      const search = {
+        search: { text: TEXT, threshold: 0 },
+        filter: { condition: 'AND', rules: [{ column: 'kept', operator: 'equals', value: true }] },
+      };
+      const pageOf = async (database: TestDatabase) =>
+        JSON.stringify(
+          (await database.search(search)).results.map(({ id, relevance_score }) => [id, relevance_score]),
+        );
+      const expected: string[] = [];
+      for (const names of columns) {
+        const fresh = await shared.create({ embed: embedOf(names) });
+        await fresh.upsert(records);
+        expected.push(await pageOf(fresh));
+      }
+      expect(new Set(expected).size).toBe(columns.length);
+
+      const database = await shared.create({ embed: embedOf(columns[0]) });
+      await database.upsert(records);
+      const ended = new AbortController();
+      let written = 0;
+      const write = async () => {
+        while (!ended.signal.aborted) {
+          written += 1;
+          await database.upsert([
+            { id: 100 + (written % 7), data: { a: `rain ${written}`, b: `snow ${written}` } },
+          ]);
+        }
+      };
+      const seen = new Set<string>();
+      const read = async () => {
+        while (!ended.signal.aborted) seen.add(await pageOf(database));
+      };
+      const others = [write(), write(), read(), read()];
+      try {
+        for (const round of [1, 2, 3, 4, 5, 6, 7]) {
+          const embed = embedOf(columns[round % columns.length]);
+          const changed = await catalog.configure(database.id, {
+            embed: embed.columns === undefined ? null : embed,
+            defaults: { limit: round },
+          });
+          expect(changed.defaults).toEqual({ limit: round });
+          while ((await reembeddings.find(database.id)).state !== 'done') await otherWork();
+          expect(await database.describe()).toMatchObject({ embed, defaults: { limit: round } });
+          await catalog.configure(database.id, { defaults: null });
+          expect(await pageOf(database)).toBe(expected[round % columns.length]);
+        }
+      } finally {
+        ended.abort();
+        await Promise.all(others);
+      }
+      expect([...seen].filter((page) => !isPage(page, expected))).toEqual([]);
+      expect(written).toBeGreaterThan(7);
+      // What was written meanwhile has the text of the last columns.
+      const fresh = await shared.create({ embed: embedOf(columns[3]) });
+      const lines = (await database.export()).map((line) => JSON.parse(line) as { id: number; data: object });
+      await fresh.upsert(lines.map(({ id, data }) => ({ id, data })));
+      const all = { search: { text: 'rain and snow', threshold: 0 } };
+      const scores = async (of: TestDatabase) =>
+        (await of.drain('search', all)).map(({ id, relevance_score }) => [id, relevance_score]);
+      expect(await scores(database)).toEqual(await scores(fresh));
+    });
+
+    test('a change of the columns can be cancelled, and another one waits for that', async () => {
+      const { catalog, reembeddings } = shared.databases;
+      const database = await filled({});
+      const before = await scored(database, { text: TEXT });
+      const change = (embed: object | null) => catalog.configure(database.id, { embed });
+      const { reembedding } = await change({ columns: ['other'] });
+      if (reembedding !== undefined) {
+        expect(reembedding).toMatchObject({ embed: { columns: ['other'] } });
+        await change(null).catch((error) => expect(error).toMatchObject({ code: 'reembedding_running' }));
+        await reembeddings.cancel(database.id);
+        expect(await database.describe()).toMatchObject({ embed: { columns: ['text'] } });
+        expect(await scored(database, { text: TEXT })).toEqual(before);
+      }
+      expect(await change({ columns: ['text'] })).toMatchObject({ embed: { columns: ['text'] } });
+      const own = await shared.create({ dimensions: 2 });
+      await expect(catalog.configure(own.id, { embed: { columns: ['a'] } })).rejects.toMatchObject({
+        code: 'invalid_request',
+        problems: [{ pointer: '/embed' }],
+      });
     });
 
     test('the same settings find a database, whatever else was changed', async () => {

@@ -7,7 +7,7 @@ import { StaleError } from '../../src/store/store-errors.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
 
 const OLD = { model: 'old', fingerprint: 'of old', dimensions: 2 };
-const NEW = { model: 'new', fingerprint: 'of new', dimensions: 2 };
+const NEW = { embed: {}, model: 'new', fingerprint: 'of new', dimensions: 2 };
 
 describe.skipIf(NO_SERVER !== undefined)(
   `a switch of the model while another process writes${NO_SERVER ? ` (${NO_SERVER})` : ''}`,

@@ -72,7 +72,7 @@ describe.skipIf(NO_SERVER !== undefined)(`tables on Citus${NO_SERVER ? ` (${NO_S
     );
     await run('TRUNCATE calls');
     await store.createDatabase('db', SETTINGS);
-    await store.reembedder.begin('db', { model: 'n', fingerprint: 'n', dimensions: 3 });
+    await store.reembedder.begin('db', { embed: {}, model: 'n', fingerprint: 'n', dimensions: 3 });
     await put(store, 'db');
     const number = Number((await run('SELECT number FROM cosift.names')).trim());
     const group = `cosift.databases_${number % 3}`;
@@ -210,7 +210,7 @@ describe.skipIf(NO_SERVER !== undefined)(`tables on Citus${NO_SERVER ? ` (${NO_S
     await store.createDatabase('before', SETTINGS);
     await run(CITUS);
     await store.createDatabase('after', SETTINGS);
-    await store.reembedder.begin('before', { model: 'n', fingerprint: 'n', dimensions: 3 });
+    await store.reembedder.begin('before', { embed: {}, model: 'n', fingerprint: 'n', dimensions: 3 });
     await put(store, 'after');
     expect(await callsOf(run)).toEqual(['']);
     await store.close();

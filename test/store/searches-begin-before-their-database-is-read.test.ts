@@ -102,7 +102,7 @@ test('a search finds the records of the table that another front switched to', a
   await writer.createDatabase('switched', { model: 'm', fingerprint: 'm', dimensions: 2 });
   await put('switched');
   expect(await found('switched')).toEqual([1]);
-  await writer.reembedder.begin('switched', { model: 'o', fingerprint: 'm', dimensions: 2 });
+  await writer.reembedder.begin('switched', { embed: {}, model: 'o', fingerprint: 'm', dimensions: 2 });
   const batch = await writer.reembedder.prepare('switched');
   const embedded = { vectors: Float32Array.of(0, 1), fingerprint: 'm' };
   await writer.reembedder.commit('switched', batch, embedded);

@@ -209,8 +209,8 @@ const useAll = async () => {
       ...(passages > 1 && { splits: Uint32Array.from(splits) }),
     });
   };
-  await other.reembedder.begin('all', { model: 'o', fingerprint: 'o', dimensions: 2 });
-  await other.reembedder.begin('all', { model: 'n', fingerprint: 'n', dimensions: 2 });
+  await other.reembedder.begin('all', { embed: {}, model: 'o', fingerprint: 'o', dimensions: 2 });
+  await other.reembedder.begin('all', { embed: {}, model: 'n', fingerprint: 'n', dimensions: 2 });
   await other.reembedder.find('all');
   await (await other.reembedder.holdWriters('all'))();
   await catchUp(2);
@@ -232,7 +232,7 @@ const useAll = async () => {
   await left;
   await catchUp(1);
   await other.reembedder.switch('all');
-  await other.reembedder.begin('all', { model: 'o', fingerprint: 'o', dimensions: 2 });
+  await other.reembedder.begin('all', { embed: {}, model: 'o', fingerprint: 'o', dimensions: 2 });
   await other.reembedder.cancel('all');
   const { leases } = store.reembedder;
   const state = { model: 'm', state: 'running', done: 0, records: 1 } as never;

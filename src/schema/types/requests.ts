@@ -488,7 +488,7 @@ export interface ValueFormats {
   [name: string]: string;
 }
 
-/** The settings of a database. `lexical`, `defaults` and `formats` can be changed later. */
+/** The settings of a database. All but `dimensions` can be changed later. */
 export interface DatabaseSettings<T = Data> {
   /**
    * Which text of a record is embedded. Default: every column with a string, or with a list with a
@@ -541,9 +541,26 @@ export interface DatabaseSettings<T = Data> {
 
 /**
  * Changes of the settings of a database, as a JSON merge patch (RFC 7396): what is left out stays,
- * and null removes a setting, which then has its default.
+ * and null removes a setting, which then has its default. `embed` and `model` change once every
+ * record has its new vector.
  */
-export interface DatabaseChanges {
+export interface DatabaseChanges<T = Data> {
+  /**
+   * Which text of a record is embedded. Default: every column with a string, or with a list with a
+   * string, as `column: value` lines. The elements of a list are joined by `, `.
+   */
+  embed?:
+    | {
+        /** Columns to embed, in this order. Default: every string column. 1 to 256 items. */
+        columns?: readonly ColumnName<T>[] | null | undefined;
+      }
+    | null
+    | undefined;
+  /**
+   * Name of the embedding model. Default: the built-in one, unless `dimensions` is given. At most 256
+   * characters.
+   */
+  model?: string | undefined;
   /**
    * Whether searches can take exact words into account: those of the embedded columns, or of the
    * named ones, embedded or not. The index of the words takes memory. Default: false.

@@ -474,10 +474,21 @@ export interface DoctorCheck {
   advice?: string;
 }
 
-/** The state of a re-embedding: all records of a database get vectors of another model. */
+/**
+ * The state of a re-embedding: the records of a database get vectors of another model, or of other
+ * columns.
+ */
 export interface Reembedding {
   /** The model that makes the new vectors. */
   model: string;
+  /**
+   * Which text of a record is embedded. Default: every column with a string, or with a list with a
+   * string, as `column: value` lines. The elements of a list are joined by `, `.
+   */
+  embed: {
+    /** Columns to embed, in this order. Default: every string column. 1 to 256 items. */
+    columns?: string[];
+  };
   /** The model of the current vectors; null: the caller provided them. */
   from: string | null;
   /**

@@ -83,11 +83,14 @@ export const DATABASES: Resource = {
     path: '/v1/databases/{id}',
     tag: 'Databases',
     summary: 'Change settings of a database',
+    description:
+      '`embed` and `model` change in the background: a re-embedding gives every record its new vector, and then the ' +
+      'database switches to all of them at once. The description has its state in `reembedding`.',
     actions: ['databases.manage'],
     body: 'DatabaseChanges',
     mergePatch: true,
     success: [{ status: 200, description: 'The database with the changes', schema: 'DatabaseDescription' }],
-    errors: WRITE_ERRORS,
+    errors: ['reembedding_running', 'not_installed', ...WRITE_ERRORS],
     kind: 'writes',
     handler:
       ({ databases, timeouts }) =>

@@ -9,10 +9,11 @@ import type {
   ReembeddingStore,
   StoredReembedding,
 } from '../reembedding-store.js';
+import { makesSameVectors } from '../settings.js';
 import { StaleError } from '../store-errors.js';
 import { type Catalog, type CatalogEntry, settingsOf, settingsText } from './catalog.js';
 import type { PostgresReembeddingLeases } from './reembedding-leases.js';
-import { nativeRow, type RecordRow, ROW } from './rows.js';
+import { nativeRow, type RecordRow, ROW, type RowVectors, VECTORS } from './rows.js';
 import type { Servers } from './servers.js';
 import { arrayOf, type Sql } from './sql.js';
 import { makeAndUse, makeNextTables, recordsOf, removeUnusedTables, replaced, tablesOf } from './tables.js';
@@ -86,8 +87,10 @@ export class Reembedder implements ReembeddingStore {
     const found = await this.#servers.of(id).write(async (sql) => {
       const entry = await this.#catalog.lock(sql, id);
       const unfinished = await find(sql, entry);
-      if (unfinished?.settings === textOf(entry, settings)) return await describe(sql, entry, unfinished);
-      if (unfinished !== undefined) await this.#remove(sql, entry);
+      if (unfinished !== undefined) {
+        if (makesSameVectors(settingsOf(unfinished), settings)) return await describe(sql, entry, unfinished);
+        await this.#remove(sql, entry);
+      }
       return undefined;
     });
     if (found !== undefined) return found;
@@ -124,8 +127,10 @@ export class Reembedder implements ReembeddingStore {
   async prepare(id: string): Promise<ReembeddingBatch> {
     return await this.#catalog.read(id, async (sql, found) => {
       const { entry, unfinished } = await this.#unfinished(sql, found);
-      const rows = await sql.run<RecordRow & Written & { copied: boolean }>(
-        `SELECT ${ROW}, version, EXISTS (
+      // A record whose text stays the same keeps its vectors.
+      const isSameModel = settingsOf(entry).fingerprint === settingsOf(unfinished).fingerprint;
+      const rows = await sql.run<RecordRow & RowVectors & Written & { copied: boolean }>(
+        `SELECT ${isSameModel ? `${ROW}, ${VECTORS}` : ROW}, version, EXISTS (
           SELECT 1 FROM ${recordsOf({ ...entry, ...unfinished })} AS n WHERE n.id = o.id AND n.uuid = o.uuid
             AND n.key IS NOT DISTINCT FROM o.key AND n.created = o.created AND n.changed = o.changed AND n.data = o.data
         ) AS copied FROM ${recordsOf(entry)} AS o
@@ -136,7 +141,9 @@ export class Reembedder implements ReembeddingStore {
       const rules = this.#catalog.rulesFor(entry, unfinished.settings);
       const records = rows.filter(({ copied }) => !copied);
       const touched = rows.filter(({ copied }) => copied);
-      const texts = unwrap(await rules.textsOf(records.map(nativeRow)));
+      const texts = unwrap(
+        await rules.textsOf(records.map(nativeRow), isSameModel ? entry.settings : undefined),
+      );
       return new Batch(rows.length < BATCH, rows.at(-1), records, touched, texts);
     });
   }
@@ -320,8 +327,9 @@ async function describe(
   entry: CatalogEntry,
   unfinished: ReembeddingEntry,
 ): Promise<StoredReembedding> {
-  const { model, fingerprint } = settingsOf(unfinished);
+  const { embed = {}, model, fingerprint } = settingsOf(unfinished);
   return {
+    embed,
     model: model as string,
     fingerprint: fingerprint as string,
     done: await countRecords(sql, recordsOf({ ...entry, ...unfinished })),

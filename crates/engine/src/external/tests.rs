@@ -259,6 +259,25 @@ fn texts_of_rows_get_vectors_in_their_order_and_a_text_with_too_many_passages_is
     let texts = rules.texts_of(&rows.list(), None).expect("data");
     assert_eq!(texts.texts(), ["short", "long text"]);
     assert_eq!(texts.lines(1)[0].column, "text");
+    // A row whose text stays the same keeps its vectors, if the same model made them.
+    let settings = |model: &str, column: &str| {
+        json!({
+            "model": model, "fingerprint": model, "dimensions": 2, "embed": { "columns": ["none", column] },
+        })
+        .to_string()
+    };
+    for (before, count) in [
+        (settings("m", "text"), 0),
+        (settings("m", "other"), 2),
+        (settings("n", "text"), 2),
+    ] {
+        let kept = rules.texts_of(&rows.list(), Some(&before)).expect("data");
+        assert_eq!(kept.texts().len(), count, "{before}");
+        if count == 0 {
+            let vectors = kept.vectors(&Embedded::default()).expect("kept");
+            assert_eq!(vectors, texts.vectors(&split()).expect("made"));
+        }
+    }
     let vectors = texts.vectors(&split()).expect("3 vectors");
     let counts: Vec<_> = vectors
         .iter()

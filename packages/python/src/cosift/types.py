@@ -264,7 +264,7 @@ class SearchDefaults(TypedDict):
 
 
 class DatabaseSettings(TypedDict):
-    """The settings of a database. `lexical`, `defaults` and `formats` can be changed later."""
+    """The settings of a database. All but `dimensions` can be changed later."""
 
     embed: NotRequired[Embed]
     """Which text of a record is embedded. Default: every column with a string, or with a list with a string, as
@@ -286,6 +286,14 @@ class DatabaseSettings(TypedDict):
     without a zero before the point. `.#`: numbers as JavaScript writes them, without that zero. `python`: as Python
     writes a float, `5.0` and `1e-07`. `True` and `TRUE`: booleans. A column with a value that its format would
     change is written as JavaScript writes it. An import of CSV sets the formats of its columns."""
+
+
+class DatabaseChangesEmbed(TypedDict):
+    """Which text of a record is embedded. Default: every column with a string, or with a list with a string, as
+    `column: value` lines. The elements of a list are joined by `, `."""
+
+    columns: NotRequired[Union[Sequence[str], None]]
+    """Columns to embed, in this order. Default: every string column. 1 to 256 items."""
 
 
 class DatabaseChangesLexical(TypedDict):
@@ -310,8 +318,15 @@ class DatabaseChangesDefaults(TypedDict):
 
 class DatabaseChanges(TypedDict):
     """Changes of the settings of a database, as a JSON merge patch (RFC 7396): what is left out stays, and null
-    removes a setting, which then has its default."""
+    removes a setting, which then has its default. `embed` and `model` change once every record has its new
+    vector."""
 
+    embed: NotRequired[Union[DatabaseChangesEmbed, None]]
+    """Which text of a record is embedded. Default: every column with a string, or with a list with a string, as
+    `column: value` lines. The elements of a list are joined by `, `."""
+    model: NotRequired[str]
+    """Name of the embedding model. Default: the built-in one, unless `dimensions` is given. At most 256
+    characters."""
     lexical: NotRequired[Union[bool, DatabaseChangesLexical, None]]
     """Whether searches can take exact words into account: those of the embedded columns, or of the named ones,
     embedded or not. The index of the words takes memory. Default: false."""
@@ -793,6 +808,14 @@ class DoctorCheck(TypedDict):
     """What to do about the problem."""
 
 
+class ReembeddingEmbed(TypedDict):
+    """Which text of a record is embedded. Default: every column with a string, or with a list with a string, as
+    `column: value` lines. The elements of a list are joined by `, `."""
+
+    columns: NotRequired[list[str]]
+    """Columns to embed, in this order. Default: every string column. 1 to 256 items."""
+
+
 class ReembeddingProblem(TypedDict):
     """Why the re-embedding failed or waits."""
 
@@ -807,6 +830,9 @@ Reembedding = TypedDict(
     {
         # The model that makes the new vectors.
         "model": str,
+        # Which text of a record is embedded. Default: every column with a string, or with a list with a string, as
+        # `column: value` lines. The elements of a list are joined by `, `.
+        "embed": ReembeddingEmbed,
         # The model of the current vectors; null: the caller provided them.
         "from": Union[str, None],
         # running: texts are embedded. switching: writes wait until the switch is done. waiting: the service does
