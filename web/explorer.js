@@ -17,7 +17,7 @@ import { EmptyResults, SearchFailure } from './parts/states.js';
 import { Threshold } from './parts/threshold.js';
 import { TimeRange } from './parts/time-range.js';
 import { faultsOf } from './problems.js';
-import { isSearchOf, thresholdOf } from './query.js';
+import { isSearchOf, thresholdOf, withDefaults } from './query.js';
 import { useCallback, useEffect, useMemo, useRef, useState } from './vendor/hooks.js';
 
 const RETRY_MS = 2_000;
@@ -28,9 +28,10 @@ export function Explorer({ service, asked, change }) {
   const description = databases.find(({ id }) => id === asked.query.database);
   const hasModel = description?.model !== null;
   // The text stays in the address, for the next database that has a model.
-  const possible = (query) => (hasModel ? query : { ...query, text: '' });
-  const shown = useMemo(() => possible(asked.query), [asked.query, hasModel]);
-  const query = useMemo(() => possible(asked.settled), [asked.settled, hasModel]);
+  const possible = (query) => withDefaults(hasModel ? query : { ...query, text: '' }, description);
+  const defaults = JSON.stringify(description?.defaults);
+  const shown = useMemo(() => possible(asked.query), [asked.query, hasModel, defaults]);
+  const query = useMemo(() => possible(asked.settled), [asked.settled, hasModel, defaults]);
   const input = useRef();
   const main = useRef();
   const [areFiltersOpen, setFiltersOpen] = useState(false);
@@ -102,7 +103,7 @@ export function Explorer({ service, asked, change }) {
           isUsed=${isSearch}
           histogram=${histogram}
           model=${description?.model}
-          lexical=${shown.like === '' && (description?.lexical || query.lexical > 0) ? query.lexical : undefined}
+          lexical=${shown.like === '' && (description?.lexical || query.lexical > 0) ? (query.lexical ?? 0) : undefined}
           onChange=${change}
         />`
       }

@@ -10,8 +10,8 @@ export function emptyQuery() {
     like: '',
     /** Undefined until the user sets one; see `thresholdOf`. */
     threshold: undefined,
-    /** Weight of exact words in the score. */
-    lexical: 0,
+    /** Weight of exact words in the score; undefined until the user sets one. */
+    lexical: undefined,
     filter: newGroup(),
     from: '',
     to: '',
@@ -37,8 +37,14 @@ export function changeTo(database) {
   return { database, filter, from, to, sort, like, lexical, columns, distinct };
 }
 
+/** A query with the defaults of its database for what the user has not set. */
+export function withDefaults(query, { defaults = {} } = {}) {
+  const { threshold, lexical = defaults.lexical } = query;
+  return { ...query, threshold: threshold ?? defaults.threshold, lexical };
+}
+
 /** The threshold of a query: what the service takes for a search that names none, unless the user has set one. */
-export function thresholdOf({ threshold, lexical, like }) {
+export function thresholdOf({ threshold, lexical = 0, like }) {
   return threshold ?? Number((0.2 * (like ? 1 : 1 - lexical)).toFixed(9));
 }
 
@@ -62,7 +68,7 @@ export function requestOf(query, { cursor, limit = LIMIT } = {}) {
   const threshold = thresholdOf(query);
   const search =
     like === ''
-      ? { text, threshold, ...(lexical > 0 && { lexical, prefix: true }) }
+      ? { text, threshold, ...(lexical !== undefined && { lexical }), ...(lexical > 0 && { prefix: true }) }
       : { like: { positive: [Number(like)] }, threshold };
   const range = { ...(from && { start_time: from }), ...(to && { end_time: to }) };
   const member = sort.startsWith('@') ? { time: `${sort.slice(1)}_at` } : { column: sort };

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { DatabaseService } from '../databases/index.js';
+import { isCode } from '../errors.js';
 
 export const DEMO_DATABASE = 'demo';
 
@@ -17,8 +18,11 @@ export async function ensureDemo(databases: DatabaseService, data: string): Prom
   const marker = path.join(data, 'demo.sha256');
   if ((await readFile(marker, 'utf8').catch(() => '')) === version) return;
   console.log('storing the demo database (a few seconds, once)');
-  // With the words, so that the page shows their weight.
-  await databases.catalog.create(DEMO_DATABASE, { lexical: true });
+  await databases.catalog.check(DEMO_DATABASE).catch(async (error) => {
+    if (!isCode(error, 'database_not_found')) throw error;
+    // With the words, so that the page shows their weight.
+    await databases.catalog.create(DEMO_DATABASE, { lexical: true });
+  });
   for await (const event of databases.writer.upsertLines(DEMO_DATABASE, chunksOf(facts))) {
     if (event.type === 'problem') throw new Error(`demo fact ${event.line}: ${event.detail}`);
   }

@@ -51,7 +51,8 @@ test('a database is only read, in its directory and on a server', async () => {
   const directory = await temporaryDirectory();
   const data = join(directory, 'data');
   const library = await open(data);
-  const facts = await library.createDatabase('facts');
+  const defaults = { threshold: 0.9, lexical: 0.5, limit: 1 };
+  const facts = await library.createDatabase('facts', { lexical: true, defaults });
   const texts = [
     'The Eiffel Tower is in Paris',
     'Lake Baikal is deep',

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { EmbeddingsServer } from '../helpers/embeddings-server.js';
@@ -67,6 +67,16 @@ test('the requests that the demo prints work, in both variants', async () => {
   const answer = await fetch(url, { method: 'POST', headers, body });
   const { results } = (await answer.json()) as { results: { data: { name: string } }[] };
   expect(results[0]?.data.name).toBe('Telephone');
+
+  // Facts of a later version are stored, whatever the settings are by then.
+  const changes = JSON.stringify({ lexical: false });
+  const database = url.replace(/(\/v1\/databases\/demo).*/, '$1');
+  expect((await fetch(database, { method: 'PATCH', headers, body: changes })).status).toBe(200);
+  command.child.kill('SIGTERM');
+  expect(await command.ended()).toBe(0);
+  await writeFile(join(data, 'demo.sha256'), 'an earlier version');
+  const again = new Command(['serve', '--demo', '--port', '0', '--data', data]);
+  await again.waitFor('stdout', /Ctrl-C stops the server/);
 });
 
 test('a setting that is unknown or unusable is one line', async () => {

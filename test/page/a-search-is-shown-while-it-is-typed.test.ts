@@ -255,6 +255,31 @@ test('the weight of exact words changes the order, where a database has them', a
   await expect.poll(() => page.url()).toContain('lexical=0.5');
 });
 
+test('a database has its own defaults', async ({ open, service }) => {
+  const defaults = { threshold: 0.15, lexical: 0.5 };
+  await storeFacts(service, 'defaults', { lexical: true, defaults });
+  const tab = await open({ database: 'defaults', text: 'tall tower' });
+  const { page } = tab;
+  await tab.status(/matches ·/);
+  const { body } = await service.call('POST', '/v1/databases/defaults/search', {
+    search: { text: 'tall tower', prefix: true },
+    pagination: { limit: 20 },
+  });
+  const shown = body.results.map(({ id }: { id: number }) => `#${id}`);
+  await expect.poll(() => page.locator('.card .id').allTextContents()).toEqual(shown);
+  const numbers = page.locator('.threshold h2 .number');
+  expect(await numbers.allTextContents()).toEqual(['0.15', '0.50']);
+  // Without a weight of words, the default does not count, and neither does what follows from it.
+  await page.getByRole('slider', { name: 'Exact words' }).fill('0');
+  const alone = await service.call('POST', '/v1/databases/defaults/search', {
+    search: { text: 'tall tower', lexical: 0 },
+    pagination: { limit: 20 },
+  });
+  const meaning = alone.body.results.map(({ id }: { id: number }) => `#${id}`);
+  expect(meaning).not.toEqual(shown);
+  await expect.poll(() => page.locator('.card .id').allTextContents()).toEqual(meaning);
+});
+
 test('an explanation stays with its record when the order changes', async ({ open, service }) => {
   const idsOf = async (lexical: number) => {
     const { body } = await service.call('POST', '/v1/databases/words/search', {

@@ -58,7 +58,7 @@ export function Embedding({ columns, isLexical, fault, onChoose, onLexical }) {
       </label>
     </p>
     <p class="muted">
-      Finds names, numbers and misspelt words, and takes memory. It can be switched on later, and then stays on.
+      Finds names, numbers and misspelt words, and takes memory. It can be switched on and off later.
     </p>
   </fieldset>`;
 }

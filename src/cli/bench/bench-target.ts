@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Databases, FilterGroup, Query } from '../../api/index.js';
 import { Client } from '../../client/index.js';
 import { Cosift } from '../../library/cosift.js';
-import { checkSearchRequest, type Page, type StoredRecord } from '../../schema/index.js';
+import { checkSearchRequest, DEFAULTS, type Page, type StoredRecord } from '../../schema/index.js';
 import { checkDataDirectory, connection, openDirectory, type TargetOptions } from '../target.js';
 
 /** A page, and the parts of its time in milliseconds that cosift itself measured. */
@@ -25,6 +25,9 @@ export interface BenchTarget {
   ): Promise<SearchResult>;
 }
 
+/** What searches ask for, whatever the defaults of the database. */
+const SCORES = { threshold: DEFAULTS.threshold, lexical: 0, limit: DEFAULTS.limit };
+
 /** Opens a data directory or a server. A missing directory is created only with `create`. */
 export async function openBenchTarget(options: TargetOptions, { create = false } = {}): Promise<BenchTarget> {
   if (options.url !== undefined) return ofServer(options.url, options);
@@ -33,7 +36,12 @@ export async function openBenchTarget(options: TargetOptions, { create = false }
   return {
     databases: new Cosift(databases),
     search: async (database, search, filter, signal) => {
-      const checked = checkSearchRequest({ search, ...(filter && { filter }) });
+      const { limit, ...scores } = SCORES;
+      const checked = checkSearchRequest({
+        search: { ...(search as object), ...scores },
+        pagination: { limit },
+        ...(filter && { filter }),
+      });
       const { body, timings } = await databases.reader.search(database, checked, { form: 'both', signal });
       const { results } = JSON.parse(Buffer.from(body).toString('utf8')) as Page<StoredRecord>;
       return { results, embedMs: timings.embedMs, searchMs: timings.searchMs };
@@ -58,7 +66,7 @@ function ofServer(url: string, options: TargetOptions): BenchTarget {
     search: async (database, query, filter, signal) => {
       const timing = { value: '' };
       const { results } = await header.run(timing, () =>
-        client.database(database).search(query, { filter, signal }),
+        client.database(database).search(query, { filter, signal, ...SCORES }),
       );
       return { results, embedMs: partOf(timing.value, 'embed'), searchMs: partOf(timing.value, 'search') };
     },
