@@ -1,5 +1,5 @@
 import { CosiftError, type Problem } from '../errors.js';
-import type { DatabaseChanges, Limits } from '../schema/index.js';
+import { type DatabaseChanges, type Limits, MAX_WORD_COLUMNS } from '../schema/index.js';
 import type { StoreSettings } from '../store/record-store.js';
 
 /** Returns the settings after a JSON merge patch (RFC 7396). */
@@ -40,8 +40,12 @@ export function checkSettings(
     const detail = `the database would have formats of ${count} columns, more than ${database_columns}`;
     throw refused({ pointer: '/formats', code: 'too_many_columns', detail });
   }
-  if (typeof lexical === 'object' && Object.keys(lexical.columns).length === 0) {
-    const detail = 'has no column left; false switches the index of the words off';
+  const words = typeof lexical === 'object' ? Object.keys(lexical.columns).length : 1;
+  if (words === 0 || words > MAX_WORD_COLUMNS) {
+    const detail =
+      words === 0
+        ? 'would be empty; false switches the index of the words off'
+        : `would have ${words} columns, at most ${MAX_WORD_COLUMNS} are taken`;
     throw refused({ pointer: '/lexical/columns', code: 'invalid_value', detail });
   }
   if ((defaults?.lexical ?? 0) > 0 && !lexical) {

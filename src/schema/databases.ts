@@ -1,5 +1,6 @@
 import { databaseId } from './ids.js';
 import { count, instant, list, object, ref, text } from './json-schema.js';
+import { MAX_WORD_COLUMNS } from './limits.js';
 import { valueFormat, valueFormats } from './value-formats.js';
 
 export const embed = object(
@@ -30,7 +31,7 @@ function lexicalSchema(weight: { type: string | readonly string[] }, ...others: 
         columns: {
           type: 'object',
           minProperties: 1,
-          maxProperties: 256,
+          maxProperties: MAX_WORD_COLUMNS,
           propertyNames: { minLength: 1, maxLength: 256 },
           additionalProperties: weight,
           description:

@@ -15,6 +15,7 @@ export {
   LIMITS,
   MAX_EMBEDDED_TEXTS,
   MAX_SEARCHES,
+  MAX_WORD_COLUMNS,
   searchesBytes,
 } from './limits.js';
 export { MAP_POINTS } from './map.js';

@@ -71,6 +71,9 @@ export const MAX_EMBEDDED_TEXTS = 64;
 /** Maximum number of examples of a search. */
 export const MAX_EXAMPLES = 100;
 
+/** Columns at most whose words the setting `lexical` names. */
+export const MAX_WORD_COLUMNS = 256;
+
 /** Maximum number of boosts of a search. */
 export const MAX_BOOSTS = 8;
 

@@ -107,10 +107,13 @@ export function describeSettings(open: OpenDatabases): void {
       expect(await found('AB-1234')).toEqual(half);
 
       const none = { sku: null, name: null, ['__proto__']: null };
-      await expect(catalog.configure(id, { lexical: { columns: none } })).rejects.toMatchObject({
-        code: 'invalid_request',
-        problems: [{ pointer: '/lexical/columns' }],
-      });
+      const many = Object.fromEntries(Array.from({ length: 254 }, (_, at) => [`c${at}`, 1]));
+      for (const columns of [none, many]) {
+        await expect(catalog.configure(id, { lexical: { columns } })).rejects.toMatchObject({
+          code: 'invalid_request',
+          problems: [{ pointer: '/lexical/columns' }],
+        });
+      }
       expect((await database.describe()).lexical).toEqual(lexical);
     });
 

@@ -35,7 +35,6 @@ const SAVE_ROWS: u32 = 65_536;
 pub(crate) struct DatabaseJobs {
     scheduler: Arc<Scheduler>,
     index_files: Arc<IndexFiles>,
-    /// The columns that are embedded; `None` for every string column.
     results: Results,
     received: Mutex<Receiver<JobResult>>,
     submitted: Option<JobHandle>,

@@ -9,24 +9,23 @@ use crate::record::Value;
 use crate::settings::{Lexical, Settings};
 
 /// The columns whose words count in searches, by the settings of a database.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum WordColumns {
+    /// None: there is no index.
+    #[default]
+    None,
     /// The embedded ones; `None` for every string column.
     Embedded(Option<Vec<String>>),
     /// These, each with the part of its matches that counts, in thousandths.
     Weighted(BTreeMap<String, u32>),
 }
 
-impl Default for WordColumns {
-    fn default() -> Self {
-        Self::Embedded(None)
-    }
-}
-
 impl WordColumns {
     pub(crate) fn of(settings: &Settings) -> Self {
-        let Lexical::Columns(weights) = &settings.lexical else {
-            return Self::Embedded(settings.embed.clone());
+        let weights = match &settings.lexical {
+            Lexical::Off => return Self::None,
+            Lexical::Embedded => return Self::Embedded(settings.embed.clone()),
+            Lexical::Columns(weights) => weights,
         };
         let highest = weights.values().copied().max().unwrap_or(1);
         let part = |(name, weight): (&String, &u32)| (name.clone(), FULL * weight / highest);
@@ -36,6 +35,7 @@ impl WordColumns {
     /// The columns by their ids. A column that no record has yet is left out.
     pub(crate) fn bind(&self, names: &ColumnNames) -> TextColumns {
         match self {
+            Self::None => TextColumns::Chosen(Vec::new()),
             Self::Embedded(embed) => TextColumns::new(embed.as_deref(), names),
             Self::Weighted(parts) => {
                 let bound = |(name, part): (&String, &u32)| Some((names.id(name)?, *part));

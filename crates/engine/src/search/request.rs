@@ -100,11 +100,20 @@ impl Search {
         if got != expected {
             return Err(Error::Dimensions { expected, got });
         }
-        if self.lexical.is_some() && !settings.lexical.is_on() {
-            let detail = "the database does not know its words: switch that on with \"lexical\": true in its settings, or search without lexical";
-            return Err(Error::request("/search/lexical", detail));
-        }
+        self.check_words(settings.lexical.is_on())?;
         Ok(to_unit_q30(vector)?)
+    }
+
+    /// Checks that the words are indexed if the search takes them into account.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`].
+    pub(crate) fn check_words(&self, are_indexed: bool) -> Result<(), Error> {
+        if self.lexical.is_none() || are_indexed {
+            return Ok(());
+        }
+        let detail = "the database does not know its words: switch that on with \"lexical\": true in its settings, or search without lexical";
+        Err(Error::request("/search/lexical", detail))
     }
 }
 

@@ -298,6 +298,21 @@ fn the_setting_can_be_switched_on_and_off_later() {
     server
         .try_search("db", &request, &query)
         .expect_err("refused");
+    // A search that began before has the words or is refused, and leaves no index.
+    for _ in 0..30 {
+        server.configure("db", &on).expect("switched on again");
+        let pending = server.start_search("db", &request, &query, stop_flag());
+        server.configure("db", &off).expect("switched off again");
+        if let Ok(page) = pending.wait() {
+            let page: Value = serde_json::from_slice(&page.body).expect("JSON");
+            assert_same(
+                &hits(&page),
+                &oracle.ranking(&request, &query).shown(50),
+                &request,
+            );
+        }
+        assert_eq!(server.describe("db")["sizes"]["lexical_bytes"], 0);
+    }
     server.configure("db", &on).expect("switched on again");
     server.close();
 

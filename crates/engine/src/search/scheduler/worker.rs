@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::Error;
+use crate::lexical::WordColumns;
 use crate::reply::caught;
 use crate::runtime::{Metrics, message};
 use crate::search::answer::answer;
@@ -135,7 +136,7 @@ impl Group {
         }
         // A panic while binding drops the search, and the caller still gets a reply.
         let reply = search.reply.clone();
-        match caught(|| Ok(self.bind_or_hand_over(search))) {
+        match caught(|| self.bind_or_hand_over(search)) {
             Ok(None) => {}
             Ok(Some(search)) => match &self.slower {
                 Some(slower) if search.counts_many() => slower.group.push_bound(search),
@@ -153,9 +154,13 @@ impl Group {
     }
 
     /// Binds a search, or returns `None` for a search that takes too long, which is handed to the slower group.
-    fn bind_or_hand_over(&self, mut search: WaitingSearch) -> Option<RunningSearch> {
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the index of words was switched off after the search arrived.
+    fn bind_or_hand_over(&self, mut search: WaitingSearch) -> Result<Option<RunningSearch>, Error> {
         let mut scope = Scope::of(&mut search);
         let (words, names) = (&scope.snapshot.words, &scope.snapshot.names);
+        search.request.check_words(**words != WordColumns::None)?;
         let blend = Blend::bind(&search.request, words, names);
         let takes_longer = |max_ns| {
             let blend = blend.as_ref();
@@ -165,12 +170,12 @@ impl Group {
         match &self.slower {
             Some(slower) if takes_longer(slower.max_ns) => {
                 slower.group.submit(vec![search]);
-                return None;
+                return Ok(None);
             }
             Some(_) => {}
             None => scope.is_expensive = true,
         }
-        Some(RunningSearch::bind(scope, blend, search))
+        Ok(Some(RunningSearch::bind(scope, blend, search)))
     }
 
     fn scan(&self, scan: &SharedScan, part: usize, scratch: &mut Scratch) {
