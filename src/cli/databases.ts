@@ -82,6 +82,7 @@ export function databasesCommand(): Command {
       withLexicalOptions(
         targetCommand('change'),
         'index the words of the embedded columns, for searches with --lexical',
+        { removes: true },
       )
         .description('change settings of a database')
         .argument('<database>', 'the database', checkDatabase)

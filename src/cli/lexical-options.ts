@@ -1,22 +1,25 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parsePairs } from '../readers/column-types.js';
 
+type Weights = Record<string, number | null>;
+
 /** Options for the setting `lexical` of a database. */
 export interface LexicalOptions {
   lexical?: boolean;
-  lexicalColumns?: Record<string, number | null>;
+  lexicalColumns?: Weights;
 }
 
-/** Adds the options to a command. `help` says what `--lexical` does. */
-export function withLexicalOptions<C extends Command>(command: C, help: string): C {
+/** Adds the options to a command. `help` says what `--lexical` does; with `removes`, a weight `none` removes a column. */
+export function withLexicalOptions<C extends Command>(command: C, help: string, { removes = false } = {}): C {
   return command
     .option('--lexical', help)
     .addOption(
       new Option(
         '--lexical-columns <column=weight>',
-        'columns whose words are indexed, embedded or not, with weights from 1 to 100, comma-separated; may be repeated',
+        'columns whose words are indexed, embedded or not, with weights from 1 to 100, comma-separated; may be repeated' +
+          (removes ? '; none removes a column' : ''),
       )
-        .argParser(parseWeights)
+        .argParser((text: string, before: Weights | undefined) => parseWeights(text, before, removes))
         .conflicts('lexical'),
     );
 }
@@ -26,13 +29,13 @@ export function lexicalIn<Weight extends number | null>({ lexical, lexicalColumn
   return lexicalColumns === undefined ? lexical : { columns: lexicalColumns as Record<string, Weight> };
 }
 
-function parseWeights(
-  text: string,
-  before: Record<string, number | null> = {},
-): Record<string, number | null> {
+function parseWeights(text: string, before: Weights = {}, removes: boolean): Weights {
   try {
     const pairs = Object.entries(parsePairs(text, 'COLUMN=WEIGHT', undefined));
-    const weights = pairs.map(([name, weight]) => [name, weight === 'none' ? null : weightOf(weight)]);
+    const weights = pairs.map(([name, weight]) => [
+      name,
+      removes && weight === 'none' ? null : weightOf(weight),
+    ]);
     return { ...before, ...Object.fromEntries(weights) };
   } catch (error) {
     throw new InvalidArgumentError((error as Error).message);

@@ -2,6 +2,7 @@ import { FairLimiter } from '../async/fair-limiter.js';
 import { CosiftError, type Problem } from '../errors.js';
 import type { DatabaseChanges, DatabaseDescription, DatabaseSettings } from '../schema/index.js';
 import type { StoredDatabase, StoreSettings } from '../store/record-store.js';
+import type { ReembeddingSettings } from '../store/reembedding-store.js';
 import { checkSameSettings, settingsIn } from '../store/settings.js';
 import { refuseNamed } from '../store/store-errors.js';
 import type { ChangeFeed } from './change-feed.js';
@@ -57,7 +58,15 @@ export class DatabaseCatalog {
       throw new CosiftError('invalid_request', detail, { problems });
     }
     const wanted = { ...settings, model, fingerprint: embedder?.fingerprint ?? null, dimensions };
-    checkSettings(wanted, limits);
+    try {
+      checkSettings(wanted, limits);
+    } catch (error) {
+      // A database that exists may have what the settings leave out.
+      const existing = await store.describeDatabase(id).catch(() => undefined);
+      if (existing === undefined) throw error;
+      checkSameSettings(existing, wanted);
+      return { created: false, database: this.#describe(existing) };
+    }
     const { created, database } = await store.createDatabase(id, wanted);
     if (!created) checkSameSettings(database, wanted);
     infos.set(database.id, database);
@@ -79,24 +88,26 @@ export class DatabaseCatalog {
       checkSettings(settings, limits, current);
       return settings;
     };
-    if (embed !== undefined || model !== undefined) {
-      const current = settingsIn(await store.describeDatabase(id));
-      change(current);
-      const wanted = changedSettings(current, changes);
-      if (wanted.model === null) {
-        const detail = 'the database has no model, so its columns are not embedded';
-        const problems: Problem[] = [{ pointer: '/embed', code: 'invalid_value', detail }];
-        throw new CosiftError('invalid_request', `/embed: ${detail}`, { problems });
-      }
-      await this.#reembeddings.start(
-        id,
-        wanted.model,
-        embed === undefined ? undefined : (wanted.embed ?? {}),
-      );
-    }
+    const target = embed === undefined && model === undefined ? undefined : await this.#target(id, changes);
+    // First what can be refused, so that a change that is refused changes nothing.
     const database = await store.changeSettings(id, change);
     infos.set(id, database);
+    if (target !== undefined) await this.#reembeddings.start(id, target.model, target.embed);
     return this.#describe(database);
+  }
+
+  /** What the records of a database are embedded with after changes of its settings. */
+  async #target(id: string, changes: DatabaseChanges): Promise<Pick<ReembeddingSettings, 'embed' | 'model'>> {
+    const { store, models } = this.#dependencies;
+    const { model, embed = {} } = changedSettings(settingsIn(await store.describeDatabase(id)), changes);
+    if (model === null) {
+      const detail = 'the database has no model, so its columns are not embedded';
+      const problems: Problem[] = [{ pointer: '/embed', code: 'invalid_value', detail }];
+      throw new CosiftError('invalid_request', `/embed: ${detail}`, { problems });
+    }
+    await models.embedder(model);
+    await this.#reembeddings.check(id, { model, embed });
+    return { model, embed };
   }
 
   /** @throws {CosiftError} `database_not_found`, `not_ready` */

@@ -1,7 +1,7 @@
 import { FairLimiter } from '../async/fair-limiter.js';
 import { allowAnyNumber } from '../async/linked-abort.js';
 import type { Stoppable } from '../async/stoppable.js';
-import { besideErrors, CosiftError, isCode, type Problem, refusalOf } from '../errors.js';
+import { besideErrors, CosiftError, isCode, refusalOf } from '../errors.js';
 import {
   DEFAULTS,
   MAP_POINTS,
@@ -104,7 +104,7 @@ export class RecordReader {
             return found.pages;
           });
           const timings = { embedMs: embeddedAt - start, searchMs, totalMs: performance.now() - start };
-          return { pages: pages.map((page, at) => withVectorPointer(page, requests[at]?.search)), timings };
+          return { pages: pages.map((page, at) => withOwnPointer(page, requests[at])), timings };
         } catch (error) {
           // The database got another model after the texts were embedded, or other defaults.
           if (!(error instanceof StaleError)) throw error;
@@ -233,13 +233,27 @@ function storeSearch(
   return { request, vector };
 }
 
-/** Returns the error with a pointer to the vector of the search, if it is about that; anything else as it is. */
-function withVectorPointer<T>(outcome: T, search: SearchRequest['search'] | undefined): T | CosiftError {
-  if (search?.vector === undefined || !isCode(outcome, 'invalid_vector')) return outcome;
-  const { detail, problems } = outcome;
-  if (problems.length > 0) return outcome;
-  const problem: Problem = { pointer: '/search/vector', code: 'invalid_vector', detail };
-  return new CosiftError('invalid_vector', detail, { problems: [problem], cause: outcome });
+/** Returns the error with a pointer to the member of the request that it is about; anything else as it is. */
+function withOwnPointer<T>(outcome: T, request: (SearchRequest & MapOption) | undefined): T | CosiftError {
+  const { search, pagination } = request ?? {};
+  if (search?.vector !== undefined && isCode(outcome, 'invalid_vector') && outcome.problems.length === 0) {
+    return ofMember(outcome, 'invalid_vector', '/search/vector', outcome.detail);
+  }
+  const isOfDefault = pagination?.cursor !== undefined && search?.lexical === undefined;
+  const isOfWords = isCode(outcome, 'invalid_request') && outcome.problems[0]?.pointer === '/search/lexical';
+  if (!isOfDefault || !isOfWords) return outcome;
+  const detail = 'is of a search for words that the database no longer indexes; begin again without it';
+  return ofMember(outcome, 'invalid_cursor', '/pagination/cursor', detail);
+}
+
+function ofMember(
+  cause: CosiftError,
+  code: 'invalid_vector' | 'invalid_cursor',
+  pointer: string,
+  detail: string,
+): CosiftError {
+  const kind = code === 'invalid_vector' ? 'invalid_vector' : 'invalid_value';
+  return new CosiftError(code, detail, { problems: [{ pointer, code: kind, detail }], cause });
 }
 
 /**

@@ -92,10 +92,32 @@ export class Reembeddings {
       return this.start(id, model, given);
     }
     const { fingerprint, dimensions } = embedder;
-    if (makesSameVectors(info, { embed, model, fingerprint, dimensions })) job.markDone();
-    else await job.start(embedder).finally(() => this.#releaseAtEnd(id, job));
-    if (job.state === 'done') this.#releaseAtEnd(id, job);
+    if (makesSameVectors(info, { embed, model, fingerprint, dimensions })) {
+      // What is unfinished would be continued by the next start of the process.
+      await this.#cancelUnfinished(id).finally(() => job.markDone());
+      this.#releaseAtEnd(id, job);
+    } else await job.start(embedder).finally(() => this.#releaseAtEnd(id, job));
     return this.#describe(id, job);
+  }
+
+  /**
+   * Checks that no other re-embedding runs.
+   *
+   * @throws {CosiftError} `reembedding_running`
+   */
+  async check(id: string, target: ReembeddingTarget): Promise<void> {
+    const elsewhere = await this.#shared?.find(id);
+    const job = this.#jobs.get(id);
+    if (elsewhere?.isElsewhere) checkSame(id, elsewhere.state, target);
+    else if (job !== undefined && isActive(job)) checkSame(id, job, target);
+  }
+
+  async #cancelUnfinished(id: string): Promise<void> {
+    try {
+      await this.#dependencies.store.reembedder.cancel(id);
+    } catch (error) {
+      if (!isCode(error, 'reembedding_not_found')) throw error;
+    }
   }
 
   /** Continues the re-embeddings that other processes leave. */
@@ -229,10 +251,15 @@ function isActive({ state }: ReembeddingJob): boolean {
   return state === 'running' || state === 'switching';
 }
 
-type Target = Partial<Pick<ReembeddingSettings, 'embed'>> & Pick<ReembeddingSettings, 'model'>;
+/** What a re-embedding embeds with; without columns, those of another one with the model. */
+type ReembeddingTarget = Partial<Pick<ReembeddingSettings, 'embed'>> & Pick<ReembeddingSettings, 'model'>;
 
 /** @throws {CosiftError} `reembedding_running` */
-function checkSame(id: string, running: Target, { model, embed = running.embed }: Target): void {
+function checkSame(
+  id: string,
+  running: ReembeddingTarget,
+  { model, embed = running.embed }: ReembeddingTarget,
+): void {
   if (running.model === model && isDeepStrictEqual(embed, running.embed)) return;
   const columns = running.embed?.columns;
   const what = columns === undefined ? '' : ` and the columns ${JSON.stringify(columns)}`;

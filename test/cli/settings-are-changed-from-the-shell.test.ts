@@ -49,6 +49,14 @@ test('defaults and the index of the words are set, changed and removed', async (
     stdout: expect.stringMatching(/^embedded columns +name, notes$/m),
   });
 
+  const imported = ['import', file, '--database', 'other', '--dimensions', '4', '--lexical-columns'];
+  expect((await run(...imported, 'nam=3')).stderr).toContain('--lexical-columns: there is no column "nam"');
+  expect((await run(...imported, 'name=none')).stderr).toContain('"none" is not a whole number');
+  await run(...imported, 'name=3');
+  expect(JSON.parse((await run('databases', 'show', 'other', '--json')).stdout).lexical).toEqual({
+    columns: { name: 3 },
+  });
+
   expect((await run(...change)).stderr).toContain('give a setting to change');
   expect((await run(...change, '--default', 'limit')).stderr).toContain('such as threshold=0.1');
   expect((await run(...change, '--default', 'limit=1000')).stderr).toContain('1 to 100');

@@ -106,6 +106,16 @@ export function describeSettings(open: OpenDatabases): void {
       await catalog.configure(id, { lexical });
       expect(await found('AB-1234')).toEqual(half);
 
+      // A match that counts for nothing is not marked.
+      await database.upsert([{ id: 4, data: { text: 'magic', low: 'abracadabrafoobar', high: 'x' } }]);
+      await catalog.configure(id, { lexical: { columns: { high: 100, low: 1 } } });
+      const magic = { text: 'ab', lexical: 1, threshold: 0 };
+      const { results } = await database.search({ search: magic, highlights: true });
+      const marked = results.find(({ id }) => id === 4);
+      expect([marked?.relevance_score, marked?.highlights]).toEqual([0, {}]);
+      await catalog.configure(id, { lexical: null });
+      await catalog.configure(id, { lexical });
+
       const none = { sku: null, name: null, ['__proto__']: null };
       const many = Object.fromEntries(Array.from({ length: 254 }, (_, at) => [`c${at}`, 1]));
       for (const columns of [none, many]) {
@@ -199,6 +209,18 @@ export function describeSettings(open: OpenDatabases): void {
         );
         expect(paged).toEqual(all);
       }
+    });
+
+    test('a cursor of default words is refused where there are none any more', async () => {
+      const database = await filled({ lexical: true, defaults: { lexical: 0.8, threshold: 0 } });
+      const search = { text: TEXT };
+      const { pagination } = await database.search({ search, pagination: { limit: 1 } });
+      await database.databases.catalog.configure(database.id, { lexical: false, defaults: null });
+      const next = database.search({ search, pagination: { limit: 1, cursor: pagination.next_cursor } });
+      await expect(next).rejects.toMatchObject({
+        code: 'invalid_cursor',
+        problems: [{ pointer: '/pagination/cursor' }],
+      });
     });
 
     test('a cursor with other defaults than there can be is refused', async () => {
@@ -308,6 +330,9 @@ export function describeSettings(open: OpenDatabases): void {
       await catalog.configure(id, { lexical: true, defaults: { limit: 3 } });
       expect(await catalog.create(id, { dimensions: 2 })).toMatchObject({ created: false });
       expect(await catalog.create(id, { dimensions: 2, lexical: true })).toMatchObject({ created: false });
+      await catalog.configure(id, { defaults: { lexical: 0.5 } });
+      const same = { dimensions: 2, defaults: { limit: 3, lexical: 0.5 } };
+      expect(await catalog.create(id, same)).toMatchObject({ created: false });
       for (const other of [{ lexical: false }, { defaults: { limit: 4 } }, { formats: { price: '0.00' } }]) {
         await expect(catalog.create(id, { dimensions: 2, ...other })).rejects.toMatchObject({
           code: 'database_exists',

@@ -103,10 +103,12 @@ function withNames(input: Input, options: ImportOptions): ImportOptions {
 }
 
 function checkOptions(input: Input, options: ImportOptions): void {
-  const { embed, idColumn, types, dimensions, vectorColumn, deleteMissing, maxDeletes } = options;
+  const { embed, lexicalColumns, idColumn, types, dimensions, vectorColumn, deleteMissing, maxDeletes } =
+    options;
   if (maxDeletes !== undefined && !deleteMissing) throw new Error('--max-deletes needs --delete-missing');
   input.checkChosen([
     ...(embed ?? []),
+    ...Object.keys(lexicalColumns ?? {}),
     ...(idColumn === undefined ? [] : [idColumn]),
     ...Object.keys(types ?? {}),
   ]);
@@ -114,6 +116,9 @@ function checkOptions(input: Input, options: ImportOptions): void {
     const twice = embed.find((name, at) => embed.indexOf(name) !== at);
     if (twice !== undefined) throw new Error(`--embed: "${twice}" is given twice`);
     input.checkColumns('--embed', embed);
+  }
+  if (lexicalColumns !== undefined) {
+    input.checkColumns('--lexical-columns', Object.keys(lexicalColumns));
   }
   if (idColumn !== undefined) input.checkColumns('--id-column', [idColumn]);
   if (types !== undefined) input.checkColumns('--types', Object.keys(types));

@@ -36,7 +36,7 @@ pub(crate) struct GroupBuilder {
 
 impl GroupBuilder {
     /// Adds the records of a block. Returns the number of words of each, at most [`MAX_LENGTH`].
-    pub(crate) fn add(&mut self, columns: &Columns, embedded: &TextColumns) -> Box<[u8]> {
+    pub(crate) fn add(&mut self, columns: &Columns, of: &TextColumns) -> Box<[u8]> {
         debug_assert!(self.blocks < GROUP_BLOCKS);
         let first = self.blocks * BLOCK_RECORDS;
         self.blocks += 1;
@@ -45,7 +45,7 @@ impl GroupBuilder {
         for slot in 0..columns.len() {
             let number = (first + slot) as u16;
             let mut length = 0;
-            embedded.each_text(columns, slot, |_, text| {
+            of.each_text(columns, slot, |_, text| {
                 joined.clear();
                 each_word(text, |word| {
                     length += 1;
@@ -103,9 +103,9 @@ impl BlockIndex {
     }
 
     /// Indexes the records of a block as a group of one block.
-    pub(crate) fn build(columns: &Columns, embedded: &TextColumns) -> Self {
+    pub(crate) fn build(columns: &Columns, of: &TextColumns) -> Self {
         let mut builder = GroupBuilder::default();
-        let lengths = builder.add(columns, embedded);
+        let lengths = builder.add(columns, of);
         Self::new(Arc::new(builder.finish()), 0, lengths)
     }
 

@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use crate::lexical::places::each_word_place;
 use crate::lexical::query::LexicalQuery;
+use crate::lexical::score::counted;
 use crate::lexical::term::FULL;
 
 impl LexicalQuery {
-    /// The places of a column that match, in UTF-16 code units, in their order: each word with a grade above 0, and where
+    /// The places of a column that match, in UTF-16 code units, if this `part` of its matches counts, in their order: each word with a grade above 0, and where
     /// the column matches as a whole, the words that the text of the query reaches.
-    pub(crate) fn highlights(&self, column: &str) -> Vec<Range<usize>> {
+    pub(crate) fn highlights(&self, column: &str, part: Option<u32>) -> Vec<Range<usize>> {
         let (mut joined, mut exact) = (String::new(), 0_u64);
         // The words whose letters `joined` has, each with the place of its first letter there, and all words that match.
         let (mut first, mut matches) = (Vec::new(), Vec::new());
@@ -21,14 +22,14 @@ impl LexicalQuery {
             let mut is_match = false;
             for (at, term) in self.terms.iter().enumerate() {
                 let grade = term.grade(word);
-                is_match |= grade > 0;
+                is_match |= counted(grade, part) > 0;
                 exact |= u64::from(grade == FULL) << at;
             }
             if is_match {
                 matches.push(place);
             }
         });
-        let mut places = self.whole(first, &joined, exact, column);
+        let mut places = self.whole(first, &joined, exact, (column, part));
         let end = places.last().map_or(0, |last| last.end);
         places.extend(matches.into_iter().filter(|place| place.start >= end));
         places
@@ -40,10 +41,11 @@ impl LexicalQuery {
         words: Vec<(usize, Range<usize>)>,
         joined: &str,
         exact: u64,
-        column: &str,
+        (column, part): (&str, Option<u32>),
     ) -> Vec<Range<usize>> {
         let has_all = self.name.is_some() || exact.count_ones() as usize == self.terms.len();
-        if joined.is_empty() || !has_all || self.grade_of_column(joined, column) == 0 {
+        let grade = counted(self.grade_of_column(joined, column), part);
+        if joined.is_empty() || !has_all || grade == 0 {
             return Vec::new();
         }
         let reached = match joined.starts_with(&self.joined) {
@@ -63,7 +65,7 @@ mod tests {
     fn highlights(query: &str, column: &str) -> String {
         let query = LexicalQuery::parse(query, false).expect("a query with words");
         let mut units: Vec<u16> = column.encode_utf16().collect();
-        for Range { start, end } in query.highlights(column).into_iter().rev() {
+        for Range { start, end } in query.highlights(column, None).into_iter().rev() {
             units.insert(end, u16::from(b']'));
             units.insert(start, u16::from(b'['));
         }

@@ -73,6 +73,11 @@ pub fn lexical_scorer(text: &str, is_unfinished: bool) -> impl Fn(&[(&str, Optio
     }
 }
 
+/// What counts of a grade in a column of which this `part` of the matches counts, in thousandths.
+pub(crate) fn counted(grade: u32, part: Option<u32>) -> u32 {
+    grade * part.unwrap_or(FULL) / FULL
+}
+
 /// How often a record has the best match of a word, as a factor in thousandths.
 pub(crate) fn frequency(count: usize) -> u64 {
     FREQUENCY[count.min(FREQUENCY.len() - 1)]
@@ -182,7 +187,7 @@ impl Matches {
                 }
                 let grade = term.grade(word);
                 self.exact |= u64::from(grade == FULL) << at;
-                let grade = grade * part.unwrap_or(FULL) / FULL;
+                let grade = counted(grade, part);
                 if grade == 0 {
                     continue;
                 }

@@ -40,7 +40,7 @@ impl Highlights<'_> {
                 if stopped.is_err() {
                     return;
                 }
-                let places = query.highlights(text);
+                let places = query.highlights(text, signal.columns.part_of(id));
                 if places.is_empty() {
                     return;
                 }

@@ -246,10 +246,11 @@ class Database:
         ``{"like": {"positive": [ids], "negative": [ids]}}``, a search by examples. ``SearchOptions`` describes the options:
 
         - ``filter``: a rule or a group of rules that every result satisfies; ``time_range``: when records were last synced.
-        - ``threshold``: minimum score, from 0 to 1. Default: 0.2.
+        - ``threshold``: minimum score, from 0 to 1. Default: that of the database, or 0.2.
         - ``lexical``: weight of exact words, from 0 to 1; ``prefix``: the last word may be the beginning of a word.
         - ``boosts``: parts of the score that depend on the data and the times of a record.
-        - ``limit``: maximum number of results, 1 to 100, default 50; ``cursor``: ``next_cursor`` of an earlier page.
+        - ``limit``: maximum number of results, 1 to 100. Default: that of the database, or 50.
+        - ``cursor``: ``next_cursor`` of an earlier page.
         - ``total``, ``facets``: counts of the matches on all pages; ``distinct``: one result for each value of a column.
         - ``columns``: the columns that results show in their ``data``.
         - ``passages``, ``neighbours``, ``highlights``, ``vectors``, ``explain``: further members of results.
