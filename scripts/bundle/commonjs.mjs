@@ -6,7 +6,7 @@ import { bundle, root } from './bundle.mjs';
 const ERRORS = join(root, 'src', 'errors.ts');
 
 /** Bundles for `require`. Each has the declarations that `tsc` makes of its `.cts` file. */
-const ENTRIES = ['index', 'client/index'];
+const ENTRIES = ['index', 'client/index', 'ai/index'];
 
 /**
  * Writes the CommonJS files of `dist`. Node 20 cannot load an ES module by `require`, so a CommonJS file contains all that

@@ -1,6 +1,6 @@
 // The second part of `npm run build:ts`: writes what `tsc` does not.
 //
-//   dist/**/*.cjs          the library and the client for `require`
+//   dist/**/*.cjs          the library, the client and the objects for the AI SDK for `require`
 //   packages/client/dist   what the package @cosift/client publishes
 //   dist/mcp/sdk.js        the parts of the SDK of MCP that are used
 //   dist/page              the readers of files, which the page loads when it imports one

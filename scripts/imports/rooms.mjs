@@ -11,12 +11,13 @@ export const ORDER = {
     ['index.ts'],
     ['cli'],
     ['server'],
-    ['mcp'],
+    ['mcp', 'ai'],
     ['where'],
     ['library', 'client', 'readers'],
     ['databases'],
     ['store', 'embedding'],
     ['api'],
+    ['agents'],
     ['config'],
     ['schema'],
     ['async'],
@@ -63,6 +64,7 @@ export const IMPORTERS = {
 
 /** All that a folder may import, besides itself. */
 export const IMPORTS = {
-  // The client runs where there is no engine.
+  // The client runs where there is no engine, and so do the objects for the AI SDK.
   'src/client': ['src/api', 'src/schema', 'src/async', 'src/errors.ts'],
+  'src/ai': ['src/api', 'src/agents', 'src/schema', 'src/errors.ts'],
 };

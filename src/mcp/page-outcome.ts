@@ -1,13 +1,13 @@
+import { shortened, sizeOf } from '../agents/excerpt.js';
+import { CUT, matchesNote } from '../agents/search-tool.js';
+import { areCut, shownRecords } from '../agents/shown-records.js';
 import type { Filter, Page, StoredRecord } from '../schema/public-types.js';
 import { columnsOf, unknownColumns } from '../where/unknown-columns.js';
-import { shortened, sizeOf } from './excerpt.js';
 import type { Outcome } from './outcome.js';
 import { shownCounts } from './shown-counts.js';
-import { areCut, shownRecords } from './shown-records.js';
 import type { Target } from './target.js';
 
-const CUT =
-  'Some values are cut, and `cut` says which part of each is shown: fewer `columns` or a lower `limit` show more';
+const FEWER = 'fewer `columns` or a lower `limit` show more';
 const GET = ', and so does `get`';
 
 /** Maximum number of warnings, and of the characters of each as JSON. */
@@ -32,9 +32,9 @@ export async function pageOutcome(
   const shown = shownRecords(results, { taken: sizeOf([warnings, counts, cursor]) });
   return {
     notes: [
-      matches === 1 ? '1 match.' : `${matches} matches, ${shown.length} of them here.`,
+      matchesNote(matches, shown.length),
       ...(cursor === undefined ? [] : [`The next ones: the same arguments and cursor ${cursor}`]),
-      ...(areCut(shown) ? [mayGet ? `${CUT}${GET}.` : `${CUT}.`] : []),
+      ...(areCut(shown) ? [`${CUT}: ${FEWER}${mayGet ? GET : ''}.`] : []),
     ],
     members: {
       ...(warnings.length > 0 && { warnings }),

@@ -1,5 +1,5 @@
+import { shortened } from '../agents/excerpt.js';
 import type { FacetCounts } from '../schema/public-types.js';
-import { shortened } from './excerpt.js';
 
 /** Maximum number of characters of a counted value, and of the name of a column, as JSON. */
 const MAX_VALUE = 60;

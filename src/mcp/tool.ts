@@ -1,3 +1,4 @@
+import { DEFAULT_LIMIT } from '../agents/search-tool.js';
 import { column } from '../schema/filter.js';
 import { DATABASE_ID } from '../schema/ids.js';
 import { count, list, text } from '../schema/json-schema.js';
@@ -58,7 +59,7 @@ export const paging = {
     type: 'integer',
     minimum: 1,
     maximum: 50,
-    description: 'Maximum number of records. Default: 10. More records have less room each.',
+    description: `Maximum number of records. Default: ${DEFAULT_LIMIT}. More records have less room each.`,
   },
   'cursor?': {
     type: 'string',
@@ -68,8 +69,6 @@ export const paging = {
       '`next_cursor` of the result before, with otherwise the same arguments, for the next records.',
   },
 } as const;
-
-export const DEFAULT_LIMIT = 10;
 
 /** What every result says. */
 export const notes = list({ type: 'string' }, 'What is to be known about this result.');

@@ -33,22 +33,26 @@ test('require and import give the same library', async () => {
 test('there is one class of errors, whichever way it is loaded', async () => {
   const data = await temporaryDirectory();
   const program = `(async () => {
-    const [required, client] = [require('cosift'), require('cosift/client')];
+    const [required, client, ai] = ['cosift', 'cosift/client', 'cosift/ai'].map(require);
     const [imported, importedClient] = [await import('cosift'), await import('cosift/client')];
     const classes = [required, client, imported, importedClient].map(({ CosiftError }) => CosiftError);
     const cosift = await required.open(${JSON.stringify(data)});
     const thrown = await cosift.database('none').describe().catch((error) => error);
     const remote = new client.Client({ url: 'http://127.0.0.1:9', key: 'k', retries: 0 });
+    let refused;
+    try { ai.searchTool(cosift.database('none'), { limit: 0 }); } catch (error) { refused = error; }
     const unreachable = await remote.databases().catch((error) => error);
     await cosift.close();
     console.log(JSON.stringify({
       classes: new Set(classes).size,
+      refused: refused instanceof imported.CosiftError,
       thrown: [thrown instanceof required.CosiftError, thrown.code],
       unreachable: [unreachable instanceof imported.CosiftError, unreachable.code],
     }));
   })()`;
   expect(await printed(program)).toEqual({
     classes: 1,
+    refused: true,
     thrown: [true, 'database_not_found'],
     unreachable: [true, 'unreachable'],
   });
@@ -57,6 +61,7 @@ test('there is one class of errors, whichever way it is loaded', async () => {
 test.each([
   ['cosift', 'cosift'],
   ['cosift/client', 'cosift/client'],
+  ['cosift/ai', 'cosift/ai'],
   [new URL('index.cjs', CLIENT_PACKAGE).pathname, new URL('index.js', CLIENT_PACKAGE).href],
 ])('require of %s gives all that import gives', async (required, imported) => {
   const program = `(async () => {
@@ -67,5 +72,5 @@ test.each([
   const names = (await printed(program)) as { required: string[]; imported: string[] };
   // The class of what \`open\` returns is not constructed by callers.
   expect(names.required).toEqual(names.imported.filter((name) => name !== 'Cosift'));
-  expect(names.required).toContain('CosiftError');
+  expect(names.required).toContain(required === 'cosift/ai' ? 'searchTool' : 'CosiftError');
 });

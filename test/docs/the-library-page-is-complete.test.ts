@@ -1,19 +1,23 @@
 import { expect, test } from 'vitest';
-import { clientExports, libraryExports } from '../../scripts/docs/library/index.js';
+import { aiExports, clientExports, libraryExports } from '../../scripts/docs/library/index.js';
+import * as ai from '../../src/ai/index.js';
 import * as client from '../../src/client/index.js';
 import * as library from '../../src/index.js';
 import { OPTIONS } from '../../src/schema/options.js';
 import { Page } from './pages.js';
 
 const page = new Page('library.md');
-const exports = new Map([...libraryExports(), ...clientExports()]);
+const exports = new Map([...libraryExports(), ...clientExports(), ...aiExports()]);
 
 test('every export has a chapter, and every chapter is an export or a method', () => {
   expect(exports.size).toBeGreaterThan(40);
   expect(libraryExports().size).toBeLessThanOrEqual(100);
-  for (const name of [...Object.keys(library), ...Object.keys(client)])
+  for (const name of [...Object.keys(library), ...Object.keys(client), ...Object.keys(ai)])
     expect([...exports.keys()]).toContain(name);
   expect(page.headings(3).sort()).toEqual([...exports.keys()].sort());
+  // Anchors have no capitals.
+  const anchors = page.headings(3).map((name) => name.toLowerCase());
+  expect(anchors).toEqual([...new Set(anchors)]);
   const methods = [...exports.values()].flatMap(({ name, members }) =>
     members
       .filter(({ kind }) => kind === 'method')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { sizeOf } from '../../src/mcp/excerpt.js';
-import { BUDGET, haveMore, shownRecords } from '../../src/mcp/shown-records.js';
+import { sizeOf } from '../../src/agents/excerpt.js';
+import { BUDGET, haveMore, shownRecords } from '../../src/agents/shown-records.js';
 import { Random } from '../helpers/random.js';
 import { LINES_TYPE, Service } from '../server/service.js';
 import { Agent } from './agent.js';

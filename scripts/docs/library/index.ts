@@ -6,13 +6,14 @@ import { type Exports, exportsOf } from './exports.js';
 
 const source = (path: string) => fileURLToPath(new URL(`../../../src/${path}`, import.meta.url));
 
-/** The exports of `cosift` and of `cosift/client`. */
+/** The exports of `cosift`, `cosift/client` and `cosift/ai`. */
 export const libraryExports = (): Exports => exportsOf(source('index.ts'));
 export const clientExports = (): Exports => exportsOf(source('client/index.ts'));
+export const aiExports = (): Exports => exportsOf(source('ai/index.ts'));
 
 /** A chapter for each kind of export. */
 export function library(): string {
-  const exports = new Map([...libraryExports(), ...clientExports()]);
+  const exports = new Map([...libraryExports(), ...clientExports(), ...aiExports()]);
   return new LibraryPage(exports).text();
 }
 
@@ -24,7 +25,8 @@ class LibraryPage {
   }
 
   text(): string {
-    const all = [...this.#exports.values()];
+    const ofAi = aiExports();
+    const rest = new Set([...this.#exports.values()].filter(({ name }) => !ofAi.has(name)));
     const hasMethods = ({ members }: Declaration) => members.some(({ kind }) => kind === 'method');
     const groups: [title: string, of: (item: Declaration) => boolean][] = [
       ['Open a data directory', ({ name }) => name === 'open'],
@@ -34,20 +36,20 @@ class LibraryPage {
       ['Make filters', ({ kind }) => kind === 'function' || kind === 'value'],
       ['Requests, results and other types', () => true],
     ];
-    const rest = new Set(all);
     return groups
       .flatMap(([title, of]) => {
         const items = [...rest].filter(of);
         for (const item of items) rest.delete(item);
-        const links = wrap(items.map(({ name }) => this.#link(name)).join(' · '));
-        if (items.length === 0) return [];
-        return [
-          `## ${title}`,
-          ...(items.length > 1 ? [links] : []),
-          ...items.map((item) => this.#chapter(item)),
-        ];
+        return this.#group(title, items);
       })
+      .concat(this.#group('Use the AI SDK', [...ofAi.values()]))
       .join('\n\n');
+  }
+
+  #group(title: string, items: readonly Declaration[]): string[] {
+    if (items.length === 0) return [];
+    const links = wrap(items.map(({ name }) => this.#link(name)).join(' · '));
+    return [`## ${title}`, ...(items.length > 1 ? [links] : []), ...items.map((item) => this.#chapter(item))];
   }
 
   #chapter(item: Declaration): string {

@@ -1,8 +1,9 @@
+import { sizeOf } from '../../agents/excerpt.js';
+import { CUT } from '../../agents/search-tool.js';
+import { haveMore, shownRecords } from '../../agents/shown-records.js';
 import { recordId } from '../../schema/ids.js';
 import { count, list, object } from '../../schema/json-schema.js';
 import type { StoredRecord } from '../../schema/public-types.js';
-import { sizeOf } from '../excerpt.js';
-import { haveMore, shownRecords } from '../shown-records.js';
 import { columns, database, notes, type Tool } from '../tool.js';
 
 interface Arguments {
@@ -44,16 +45,19 @@ export const GET: Tool<Arguments> = {
       { start, taken: sizeOf(missing) },
     );
     return {
-      notes: [`${shown.length} of ${ids.length} records found.`, ...(haveMore(shown) ? [CUT] : [])],
+      notes: [
+        `${shown.length} of ${ids.length} records found.`,
+        ...(haveMore(shown) ? [`${CUT}; ${READ_ON}`] : []),
+      ],
       members: { results: shown, ...(missing.length > 0 && { missing }) },
       data: shown,
     };
   },
 };
 
-const CUT =
-  'Some values are cut, and `cut` says which part of each is shown; that of a list is a part of its JSON. To read on, get ' +
-  'one record, and name the column in `columns` and `start` plus `shown` in `start`.';
+const READ_ON =
+  'that of a list is a part of its JSON. To read on, get one record, and name the column in `columns` and `start` plus ' +
+  '`shown` in `start`.';
 
 function withColumns(record: StoredRecord, columns: readonly string[] | undefined): StoredRecord {
   if (columns === undefined) return record;

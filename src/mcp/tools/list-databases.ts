@@ -1,8 +1,8 @@
+import { sizeOf } from '../../agents/excerpt.js';
+import { BUDGET } from '../../agents/shown-records.js';
 import type { CallOptions, Database } from '../../api/index.js';
 import { CosiftError, isCode } from '../../errors.js';
 import { count, list, object } from '../../schema/json-schema.js';
-import { sizeOf } from '../excerpt.js';
-import { BUDGET } from '../shown-records.js';
 import type { Target } from '../target.js';
 import { database, notes, type Tool } from '../tool.js';
 

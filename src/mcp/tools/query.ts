@@ -1,10 +1,11 @@
+import { DEFAULT_LIMIT } from '../../agents/search-tool.js';
 import { column } from '../../schema/filter.js';
 import { list, object } from '../../schema/json-schema.js';
 import type { Sort } from '../../schema/public-types.js';
 import { sort } from '../../schema/search.js';
 import { parseWhere } from '../../where/parse-where.js';
 import { pageOutcome } from '../page-outcome.js';
-import { columns, DEFAULT_LIMIT, database, pageMembers, paging, type Tool, where } from '../tool.js';
+import { columns, database, pageMembers, paging, type Tool, where } from '../tool.js';
 
 interface Arguments {
   database: string;

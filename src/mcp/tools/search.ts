@@ -1,8 +1,9 @@
+import { DEFAULT_LIMIT, query, SEARCH_DESCRIPTION } from '../../agents/search-tool.js';
 import { object } from '../../schema/json-schema.js';
-import { DEFAULTS, LIMITS } from '../../schema/limits.js';
+import { DEFAULTS } from '../../schema/limits.js';
 import { parseWhere } from '../../where/parse-where.js';
 import { pageOutcome } from '../page-outcome.js';
-import { columns, DEFAULT_LIMIT, database, pageMembers, paging, type Tool, where } from '../tool.js';
+import { columns, database, pageMembers, paging, type Tool, where } from '../tool.js';
 
 interface Arguments {
   database: string;
@@ -17,18 +18,11 @@ interface Arguments {
 export const SEARCH: Tool<Arguments> = {
   name: 'search',
   title: 'Search by meaning',
-  description:
-    'Finds the records of a database that are similar in meaning to a text, most similar first, and counts all of them. Of a ' +
-    'long text, the passage that matches best is shown.',
+  description: SEARCH_DESCRIPTION,
   action: 'search',
   input: object(undefined, {
     database,
-    query: {
-      type: 'string',
-      minLength: 1,
-      maxLength: LIMITS.search_text_bytes,
-      description: 'What to look for, in plain words: a question, a description or a few words.',
-    },
+    query,
     'where?': where,
     'columns?': columns,
     'threshold?': {

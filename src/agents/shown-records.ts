@@ -1,7 +1,7 @@
 import type { Passage, StoredRecord } from '../schema/public-types.js';
 import { excerpt, sizeOf } from './excerpt.js';
 
-/** Maximum number of characters of the records of a result. Texts and `structuredContent` have them, so twice as many arrive. */
+/** Maximum number of characters of the records of a result. A result of MCP has them twice, as text and as structured content. */
 export const BUDGET = 10_000;
 
 /** Maximum numbers of characters of a value. The first with which all columns of a record fit into its share is taken. */
@@ -12,25 +12,38 @@ const FEWER_LETTERS = [2_000, 1_000, 500, 200, 100, 50];
 const WITHOUT_DATA = 100;
 
 /** A value of which a part is shown. */
-interface Cut {
+export interface Cut {
+  /** The column that has the value. */
   column: string;
   /** The character with which the part begins. The text of a list is its JSON. */
   start: number;
   /** The number of characters of the part. */
   shown: number;
+  /** The number of characters of the whole. */
   of: number;
 }
 
-/** A record as a result shows it. */
+/** A record as a result for a language model shows it. */
 export interface ShownRecord {
+  /** Integer id of the record. */
+  id: number;
+  /** The key of the record, if it has one and there is room for it. */
+  key?: string;
+  /** The score of a search. */
+  relevance_score?: number;
+  /** The columns for which there is room. */
   data: Record<string, unknown>;
+  /** The values of `data` that are shown in part. */
   cut?: Cut[];
   /** The number of columns that are not shown. */
   left_out?: number;
-  [member: string]: unknown;
 }
 
-type GivenRecord = StoredRecord & { relevance_score?: number; passage?: Passage };
+type GivenRecord = Pick<StoredRecord, 'id' | 'key'> & {
+  data: object;
+  relevance_score?: number;
+  passage?: Passage;
+};
 
 /**
  * Returns the records in the form of results. With `taken`, the characters of the rest of the result, all of them together
