@@ -2,8 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { embed } from 'ai';
 import { transform } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { embeddingModel, searchTool } from '../../src/ai/index.js';
 import * as filters from '../../src/api/filters.js';
 import { Client } from '../../src/client/index.js';
 import { open } from '../../src/library/cosift.js';
@@ -57,6 +59,9 @@ test.each(EXAMPLES)('an example of %s runs', async (file, code) => {
       }
     },
     ...filters,
+    embed,
+    embeddingModel,
+    searchTool,
     cosift,
     facts: declaresFacts ? undefined : await cosift.createDatabase('facts'),
     readFileSync: () => '',
@@ -83,6 +88,8 @@ test.each(EXAMPLES)('an example of %s runs', async (file, code) => {
 
 test('the main calls have examples', () => {
   expect(EXAMPLES.map(([file]) => file)).toEqual([
+    'src/ai/embedding-model.ts',
+    'src/ai/search-tool.ts',
     ...Array(12).fill('src/api/database.ts'),
     ...Array(5).fill('src/api/databases.ts'),
     ...Array(4).fill('src/api/filters.ts'),
