@@ -39,7 +39,7 @@ test('the columns that say what a record is are chosen, and the choice is that o
   );
   const isChecked = await Promise.all((await boxes.all()).map((box) => box.isChecked()));
   expect(isChecked).toEqual([false, true, false, false, false, false, true, false]);
-  await page.getByText('The choice is final for now').waitFor();
+  await page.getByText('The choice can be changed later').waitFor();
   // A column of numbers has no texts.
   await page.getByRole('combobox', { name: 'Type of notes' }).selectOption('number');
   expect(await boxes.count()).toBe(7);

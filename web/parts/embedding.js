@@ -39,8 +39,8 @@ export function Embedding({ columns, isLexical, fault, onChoose, onLexical }) {
       )}
     </p>
     <p class="muted">
-      Choose the columns that say what a record is: ids, codes, dates and addresses make the results worse. The choice is
-      final for now. Filters and facets have every column.
+      Choose the columns that say what a record is: ids, codes, dates and addresses make the results worse. The choice can
+      be changed later. Filters and facets have every column.
     </p>
     ${columns
       .filter(({ isEmbedded, unread }) => isEmbedded && unread > 0)
