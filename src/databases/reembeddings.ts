@@ -94,7 +94,7 @@ export class Reembeddings {
     const { fingerprint, dimensions } = embedder;
     if (makesSameVectors(info, { embed, model, fingerprint, dimensions })) {
       // What is unfinished would be continued by the next start of the process.
-      await this.#cancelUnfinished(id).finally(() => job.markDone());
+      await this.#cancelStored(id, true).finally(() => job.markDone());
       this.#releaseAtEnd(id, job);
     } else await job.start(embedder).finally(() => this.#releaseAtEnd(id, job));
     return this.#describe(id, job);
@@ -110,14 +110,6 @@ export class Reembeddings {
     const job = this.#jobs.get(id);
     if (elsewhere?.isElsewhere) checkSame(id, elsewhere.state, target);
     else if (job !== undefined && isActive(job)) checkSame(id, job, target);
-  }
-
-  async #cancelUnfinished(id: string): Promise<void> {
-    try {
-      await this.#dependencies.store.reembedder.cancel(id);
-    } catch (error) {
-      if (!isCode(error, 'reembedding_not_found')) throw error;
-    }
   }
 
   /** Continues the re-embeddings that other processes leave. */
@@ -160,7 +152,8 @@ export class Reembeddings {
     this.#cancelled.add(id);
     try {
       await job?.stop();
-      await this.#cancelStored(id, job);
+      // One that failed because the disk is full has removed its vectors already.
+      await this.#cancelStored(id, job?.state === 'failed');
       // Only now, because a process resumes what is stored and has no lease.
       await this.#shared?.remove(id);
       this.#jobs.delete(id);
@@ -169,13 +162,13 @@ export class Reembeddings {
     }
   }
 
-  async #cancelStored(id: string, job: ReembeddingJob | undefined): Promise<void> {
+  /** Removes the vectors of an unfinished re-embedding. `mayLack`: it may have none. */
+  async #cancelStored(id: string, mayLack: boolean): Promise<void> {
     try {
       // The process that does it learns of that by its next step.
       await this.#dependencies.store.reembedder.cancel(id);
     } catch (error) {
-      // A re-embedding that failed because the disk is full has removed its vectors already.
-      if (!(isCode(error, 'reembedding_not_found') && job?.state === 'failed')) throw error;
+      if (!(mayLack && isCode(error, 'reembedding_not_found'))) throw error;
     }
   }
 

@@ -26,7 +26,7 @@ export interface BenchTarget {
 }
 
 /** What searches ask for, whatever the defaults of the database. */
-const SCORES = { threshold: DEFAULTS.threshold, lexical: 0, limit: DEFAULTS.limit };
+export const SCORES = { threshold: DEFAULTS.threshold, lexical: 0, limit: DEFAULTS.limit };
 
 /** Opens a data directory or a server. A missing directory is created only with `create`. */
 export async function openBenchTarget(options: TargetOptions, { create = false } = {}): Promise<BenchTarget> {

@@ -1,10 +1,10 @@
 import { isEndpoint, isLoopback } from '../../config/index.js';
 import { createEmbedder } from '../../databases/index.js';
-import { type DatabaseDescription, DEFAULTS } from '../../schema/index.js';
+import type { DatabaseDescription } from '../../schema/index.js';
 import { recordsOf } from '../export/records.js';
 import { modelSourcesOf } from '../model/known-model.js';
 import type { TargetOptions } from '../target.js';
-import type { BenchTarget, SearchResult } from './bench-target.js';
+import { type BenchTarget, SCORES, type SearchResult } from './bench-target.js';
 import { BruteForce, type Hit, stepsOf } from './brute-force.js';
 import type { BenchFilter } from './filter.js';
 import { MAX_RECORDS_READ, type Query } from './sample.js';
@@ -42,12 +42,11 @@ export async function check(
   const vectors = await vectorsOf(queries, description, options);
   if ('skipped' in vectors) return vectors;
   const database = target.databases.database(description.id);
-  const limits = { threshold: DEFAULTS.threshold, limit: DEFAULTS.limit };
   const cases = queries.flatMap((query, at) =>
     [undefined, ...(filter === undefined ? [] : [filter])].map((filter) => ({
       query,
       filter,
-      expected: new BruteForce(vectors.vectors[at] ?? [], limits),
+      expected: new BruteForce(vectors.vectors[at] ?? [], SCORES),
     })),
   );
   let records = 0;

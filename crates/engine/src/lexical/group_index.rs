@@ -16,8 +16,7 @@ use crate::lexical::score::MAX_LENGTH;
 use crate::lexical::text_columns::TextColumns;
 use crate::lexical::words::each_word;
 
-/// The words of some blocks, and the records that have each. The texts themselves stay in the
-/// columns.
+/// The words of some blocks, and the records that have each. The texts themselves stay in the columns.
 #[derive(Debug)]
 pub(crate) struct GroupIndex {
     pub(super) words: Dictionary,

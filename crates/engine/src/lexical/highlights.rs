@@ -8,8 +8,8 @@ use crate::lexical::score::counted;
 use crate::lexical::term::FULL;
 
 impl LexicalQuery {
-    /// The places of a column that match, in UTF-16 code units, if this `part` of its matches counts, in their order: each word with a grade above 0, and where
-    /// the column matches as a whole, the words that the text of the query reaches.
+    /// The places of a column that match, in UTF-16 code units, in their order: each word with a grade above 0, and where
+    /// the column matches as a whole, the words that the text of the query reaches. `part` thousandths of the matches count.
     pub(crate) fn highlights(&self, column: &str, part: Option<u32>) -> Vec<Range<usize>> {
         let (mut joined, mut exact) = (String::new(), 0_u64);
         // The words whose letters `joined` has, each with the place of its first letter there, and all words that match.

@@ -1,7 +1,7 @@
 //! Exact words: the lexical score of a query and a record, and the inverted index that finds the records with one.
 //!
-//! The lexical score is a pure function of the text of the query and columns of the record: those of
-//! [`WordColumns`] ([`LexicalQuery::score`]). Nothing in it depends on the rest of the database, so a write elsewhere moves no score.
+//! The lexical score is a pure function of the text of the query and columns of the record: those of [`WordColumns`]
+//! ([`LexicalQuery::score`]). Nothing in it depends on the rest of the database, so a write elsewhere moves no score.
 //! The index of a group of blocks ([`GroupIndex`]) finds every record with a score above 0, and bounds the scores
 //! ([`BlockMatches`]).
 

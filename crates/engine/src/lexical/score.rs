@@ -73,7 +73,7 @@ pub fn lexical_scorer(text: &str, is_unfinished: bool) -> impl Fn(&[(&str, Optio
     }
 }
 
-/// What counts of a grade in a column of which this `part` of the matches counts, in thousandths.
+/// The grade of a match in a column, of whose matches `part` thousandths count.
 pub(crate) fn counted(grade: u32, part: Option<u32>) -> u32 {
     grade * part.unwrap_or(FULL) / FULL
 }
@@ -215,7 +215,7 @@ impl Matches {
         });
         if !joined.is_empty() {
             let part = part.unwrap_or(PLACES[self.columns.min(PLACES.len() - 1)]);
-            let grade = query.grade_of_column(&joined, column) * part / FULL;
+            let grade = counted(query.grade_of_column(&joined, column), Some(part));
             self.whole = self.whole.max(grade);
             self.columns += 1;
         }

@@ -46,7 +46,7 @@ impl SnapshotBuilder {
         self.changed
     }
 
-    /// Sets the columns whose words are indexed, anew. Earlier snapshots keep their indexes.
+    /// Sets the columns whose words are indexed, and begins new indexes. Earlier snapshots keep theirs.
     pub(crate) fn set_word_columns(&mut self, words: WordColumns) {
         self.snapshot.words = Arc::new(words);
         for block in &mut self.snapshot.blocks {
