@@ -49,6 +49,16 @@ const BROKEN: [string, string[], string][] = [
     'page.md:3: the server must be the last command',
   ],
   [
+    'a command after a program that is a server',
+    ['```sh server', 'node shop.mjs', 'false', '```'],
+    'page.md:3: the server must be the last command',
+  ],
+  [
+    'a program that does not listen',
+    ['```sh server', 'node --print 1', '```'],
+    'page.md:3: ended before it was ready',
+  ],
+  [
     'an output of no text',
     ['```sh', 'echo a', '```', '```text output', '…', '```'],
     'page.md:6: shows nothing',
@@ -160,6 +170,23 @@ test('a page whose samples are right runs', async () => {
     ...['```sh', 'echo 7.1 a 0.53 b 8.2', '```', '```text output', '… a 0.54 …', '```'],
     ...['1. A list', '', '    with a paragraph and `a ``` b`.', ''],
     ...['```sh not-run="needs another machine"', 'ssh other', '```'],
+  ]);
+});
+
+test('a program that is a server runs beside another one, until the page ends', async () => {
+  const program = (name: string, port: number) => [
+    `\`\`\`js file=${name}.mjs`,
+    "import { createServer } from 'node:http';",
+    `createServer((_, response) => response.end('${name}')).listen(${port}, () => console.log('listening on ${port}'));`,
+    '```',
+    ...['```sh server', `node ${name}.mjs`, '```', '```text output', `listening on ${port}`, '```'],
+  ];
+  await run([
+    ...program('a', 3000),
+    ...program('b', 3001),
+    ...['```sh', 'curl -s localhost:3000 localhost:3001', '```', '```text output', 'ab', '```'],
+    ...['```js stop-server', "import 'node:fs';"],
+    ...["console.log(await fetch('http://localhost:3000').catch(() => 'stopped')); // stopped", '```'],
   ]);
 });
 

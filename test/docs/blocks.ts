@@ -19,7 +19,9 @@
 //   output            the block is what the block before printed, and is compared with it (compare.ts); it is not only `…`
 //   file=NAME         the block is written to this file; a program is then run by a later `sh` block
 //   fails             the `sh` block must end with an error, which a block with `output` shows
-//   stop-server       the server of the page is stopped before the block runs
+//   server            the `sh` block is one command that starts a program, which prints `listening on …` and runs beside
+//                     other servers until the page ends
+//   stop-server       the servers of the page are stopped before the block runs
 //   not-run="REASON"  the block is not run here, and is listed as skipped with this reason; options of `cosift` and scripts
 //                     of `npm run` must exist nevertheless
 //
@@ -48,6 +50,7 @@ export interface Block {
   text: string;
   output: boolean;
   fails: boolean;
+  server: boolean;
   stopServer: boolean;
   file?: string | undefined;
   notRun?: string | undefined;
@@ -140,12 +143,13 @@ function attributesOf(place: { page: string; line: number }, info: string): Attr
   if (!LANGUAGES.includes(language)) {
     throw new SampleError(place, `"${language}" is not one of the languages ${LANGUAGES.join(', ')}`);
   }
-  const attributes: Attributes = { language, output: false, fails: false, stopServer: false };
+  const attributes: Attributes = { language, output: false, fails: false, server: false, stopServer: false };
   for (const word of words) {
     const [, name = word, value] = /^([\w-]+)=(.*)$/.exec(word) ?? [];
     const text = value?.replaceAll('"', '').trim();
     if (word === 'output') attributes.output = true;
     else if (word === 'fails' && language === 'sh') attributes.fails = true;
+    else if (word === 'server' && language === 'sh') attributes.server = true;
     else if (word === 'stop-server') attributes.stopServer = true;
     else if (name === 'file' && text) attributes.file = text;
     else if (name === 'not-run' && text) attributes.notRun = text;

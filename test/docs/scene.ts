@@ -25,7 +25,7 @@ export class Scene {
   readonly #state: string;
   readonly #env: NodeJS.ProcessEnv;
   #ports = new Map<string, number>();
-  #server: { child: ChildProcess; ended: Promise<unknown> } | undefined;
+  #servers: { child: ChildProcess; ended: Promise<unknown> }[] = [];
 
   /** `directory` is empty; `commands` contains those of {@link install}. */
   constructor(page: Page, directory: string, commands: string) {
@@ -46,14 +46,14 @@ export class Scene {
     try {
       for (const step of this.#page.steps) await this.#runStep(step);
     } finally {
-      await this.#stopServer();
+      await this.#stopServers();
     }
   }
 
   async #runStep(step: Step): Promise<void> {
+    const block = step.kind === 'program' ? step.parts[0]!.block : step.block;
+    if (block.stopServer) await this.#stopServers();
     if (step.kind === 'program') return this.#runProgram(step.parts);
-    const { block } = step;
-    if (block.stopServer) await this.#stopServer();
     if (step.kind === 'file') {
       const path = join(this.#cwd(), block.file ?? '');
       mkdirSync(dirname(path), { recursive: true });
@@ -140,12 +140,12 @@ export class Scene {
 
   /** Starts the server of a block, waits until it is ready, and returns what it printed. */
   async #startServer(block: Block): Promise<string> {
-    await this.#stopServer();
+    if (!block.server) await this.#stopServers();
     const port = `export COSIFT_PORT=${this.#ports.get('8080')}`;
     const state = existsSync(this.#state) ? `. '${this.#state}'` : `cd '${this.#directory}'`;
     const script = `exec 2>&1; set -a\n${state}\n${port}\n${this.#withPorts(block.text)}`;
     const { child, output, ended } = this.#start('bash', ['-euo', 'pipefail', '-c', script], this.#directory);
-    this.#server = { child, ended };
+    this.#servers.push({ child, ended });
     const timer = setTimeout(() => kill(child, 'SIGKILL'), BLOCK_TIMEOUT_MS);
     while (!/^listening on .*\n/m.test(output())) {
       const end = await Promise.race([once(child.stdout, 'data').then(() => undefined), ended]);
@@ -155,19 +155,20 @@ export class Scene {
     return output();
   }
 
-  async #stopServer(): Promise<void> {
-    if (!this.#server) return;
-    const { child, ended } = this.#server;
-    this.#server = undefined;
-    kill(child, 'SIGTERM');
-    const timer = setTimeout(() => kill(child, 'SIGKILL'), BLOCK_TIMEOUT_MS);
-    await ended;
-    clearTimeout(timer);
+  async #stopServers(): Promise<void> {
+    for (const { child, ended } of this.#servers.splice(0)) {
+      kill(child, 'SIGTERM');
+      const timer = setTimeout(() => kill(child, 'SIGKILL'), BLOCK_TIMEOUT_MS);
+      await ended;
+      clearTimeout(timer);
+    }
   }
 
   async #choosePorts(): Promise<void> {
     if (!this.#page.steps.some(({ kind }) => kind === 'server')) return;
-    const others = [...this.#page.markdown.matchAll(/--port (\d+)/g)].map(([, port = '']) => port);
+    const others = [...this.#page.markdown.matchAll(/(?:--port |\blisten\()(\d+)/g)].map(
+      ([, port = '']) => port,
+    );
     for (const port of new Set(['8080', ...others])) this.#ports.set(port, await freePort());
   }
 

@@ -46,7 +46,7 @@ export function pageOf(name: string, markdown: string): Page {
     else if (block.output) addOutput(page.steps, block);
     else if (block.file) page.steps.push({ kind: 'file', block });
     else if (block.language === 'sh') {
-      const isServer = SERVER.test(block.text);
+      const isServer = block.server || SERVER.test(block.text);
       if (isServer) checkServer(block);
       page.steps.push({ kind: isServer ? 'server' : 'shell', block });
     } else if (block.language === 'python') page.steps.push({ kind: 'python', block });
@@ -72,7 +72,7 @@ function reasonToSkip({ text }: Block): string | undefined {
 /** Checks that the server is the last command of its block: it does not end, so a later command would not be run. */
 function checkServer(block: Block): void {
   const commands = block.text.replaceAll(/\\\n/g, ' ').trimEnd().split('\n');
-  const server = commands.findIndex((command) => SERVER.test(command));
+  const server = block.server ? 0 : commands.findIndex((command) => SERVER.test(command));
   const isLast = commands.slice(server + 1).every((command) => /^\s*(#.*)?$/.test(command));
   if (!isLast) throw new SampleError(block, 'the server must be the last command of its block');
 }
