@@ -41,8 +41,6 @@ export declare class NativeEngine {
   load(): undefined | NativeFailure | Promise<undefined | NativeFailure>
   /** How far loading has come: `{"databases":[{"id","loaded","writable","records"}]}`. */
   progress(): string
-  /** Brings a database of an engine that is open for reading up to date, or all without an id. */
-  refresh(id?: string | undefined | null): undefined | NativeFailure | Promise<undefined | NativeFailure>
   /** Makes a database or finds it made: `{"created","database"}`. */
   createDatabase(id: string, settings: string): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** Changes settings that no vector depends on, and describes the database, JSON. */
@@ -223,6 +221,8 @@ export declare class NativeTexts {
   texts(): Array<string>
   /** The values of columns in a text, by its number. */
   lines(text: number): Array<NativeTextLine>
+  /** How the texts are split. */
+  passages(): NativePassageSettings
   /** The content hashes of the rows, as an array in the binary format of PostgreSQL. */
   hashes(): Buffer
   /** The vectors of the rows, from those of the texts. `vector_type` is the number of the type `vector` in PostgreSQL. */
@@ -235,6 +235,8 @@ export declare class Prepared {
   texts(): Array<string>
   /** The values of columns in a text, by its number in the last call of `texts`. */
   lines(text: number): Array<NativeTextLine>
+  /** How the texts are split. */
+  passages(): NativePassageSettings
   /** Bad lines that were left out. */
   problems(): Array<NativeLineProblem>
   /** Identifies the database that the records were prepared for, among all that had its id. */
@@ -249,6 +251,8 @@ export declare class ReembeddingBatch {
   texts(): Array<string>
   /** The values of columns in a text, by its number. */
   lines(text: number): Array<NativeTextLine>
+  /** How the texts are split. */
+  passages(): NativePassageSettings
   /** Whether the database had nothing more when the batch was made. */
   get isLast(): boolean
 }
@@ -283,8 +287,6 @@ export interface EngineLimits {
   pageBytes: number
   /** Distinct column names of a database. */
   databaseColumns: number
-  /** Passages of a record. */
-  passagesPerRecord: number
   /** Days that the change feed keeps a change. */
   changeRetentionDays: number
 }
@@ -295,8 +297,6 @@ export interface EngineOptions {
   threads?: number
   /** Megabytes of exact vectors that searches keep in memory. */
   vectorMegabytes: number
-  /** Whether nothing is written, because another process may have the directory open; none given: no. */
-  readOnly?: boolean
   /** What requests may hold at most. */
   limits: EngineLimits
 }
@@ -457,6 +457,16 @@ export interface NativePages {
   pages: Array<NativePage | NativeFailure>
 }
 
+/** How texts are split into passages. */
+export interface NativePassageSettings {
+  /** Passages that a record may have. */
+  perRecord: number
+  /** Tokens of a passage at most. */
+  tokens?: number
+  /** Tokens that a passage repeats of the one before it, at most. */
+  overlap?: number
+}
+
 /** One thing wrong with a request, and where. */
 export interface NativeProblem {
   /** JSON pointer into what the engine was given. */
@@ -607,7 +617,7 @@ export interface NativeWrites {
 /** Takes the lock of a data directory. With `repair`, what is derived is repaired; without, nothing changes. */
 export declare function openDoctor(directory: string, repair: boolean): NativeDoctor | NativeFailure
 
-/** Opens a data directory and takes its lock, or opens it for reading beside another process. */
+/** Opens a data directory and takes its lock. */
 export declare function openEngine(directory: string, options: EngineOptions): NativeEngine | NativeFailure
 
 /** A time as responses have it, from milliseconds since 1970. */

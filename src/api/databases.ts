@@ -73,8 +73,8 @@ export interface Databases extends AsyncDisposable {
    * get. A search by such a vector has the same scores as one by its text. `model` is the built-in one by default. `kind`
    * says whether the texts are searches or texts of records, because some models embed both in different ways.
    *
-   * @throws {CosiftError} `invalid_request` with a pointer such as `/texts/3` for a text that is blank, too long for the
-   * model or without a word that the model knows; and for an unknown model.
+   * @throws {CosiftError} `invalid_request` with a pointer such as `/texts/3` for a text that is blank, too long
+   * or without a word that the model knows; and for an unknown model.
    *
    * @example
    * ```ts

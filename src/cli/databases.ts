@@ -3,9 +3,10 @@ import { CosiftError, isCode } from '../errors.js';
 import { columnNames } from '../readers/option-text.js';
 import type { DatabaseChanges, DatabaseDescription, DatabaseSettings } from '../schema/index.js';
 import { confirm } from './confirm.js';
+import { type EmbedOptions, embedIn, withEmbedOptions } from './embed-options.js';
 import { shownJson } from './failure.js';
 import { type LexicalOptions, lexicalIn, withLexicalOptions } from './lexical-options.js';
-import { parseColumns, parseCount, parseNumber } from './option-values.js';
+import { parseCount, parseNumber } from './option-values.js';
 import { outputWidth, writeLines } from './output.js';
 import { bytes, count, plural } from './progress-bar.js';
 import { withDatabase } from './records/near-names.js';
@@ -18,15 +19,13 @@ interface ShowOptions extends TargetOptions {
   json?: true;
 }
 
-interface CreateOptions extends ShowOptions, LexicalOptions {
-  embed?: string[];
+interface CreateOptions extends ShowOptions, EmbedOptions, LexicalOptions {
   model?: string;
   dimensions?: number;
   default?: Defaults;
 }
 
-interface ChangeOptions extends ShowOptions, LexicalOptions {
-  embed?: string[];
+interface ChangeOptions extends ShowOptions, EmbedOptions, LexicalOptions {
   model?: string;
   default?: Defaults;
 }
@@ -56,14 +55,12 @@ export function databasesCommand(): Command {
         .action(show),
     )
     .addCommand(
-      withLexicalOptions(targetCommand('create'), 'index the words, for searches with --lexical')
+      withEmbedOptions(
+        withLexicalOptions(targetCommand('create'), 'index the words, for searches with --lexical'),
+        'columns to search by meaning, comma-separated, or one for each use of the option (default: every text)',
+      )
         .description('create a database; one that exists with the same settings stays as it is')
         .argument('<database>', 'id of the new database', checkDatabase)
-        .option(
-          '--embed <columns>',
-          'columns to search by meaning, comma-separated, or one for each use of the option (default: every text)',
-          parseColumns,
-        )
         .option(
           '--model <name>',
           'the model: the built-in one, or one of --models (default: the built-in one)',
@@ -79,18 +76,17 @@ export function databasesCommand(): Command {
         .action(create),
     )
     .addCommand(
-      withLexicalOptions(
-        targetCommand('change'),
-        'index the words of the embedded columns, for searches with --lexical',
+      withEmbedOptions(
+        withLexicalOptions(
+          targetCommand('change'),
+          'index the words of the embedded columns, for searches with --lexical',
+          { removes: true },
+        ),
+        'columns to search by meaning, comma-separated, or one for each use of the option',
         { removes: true },
       )
         .description('change settings of a database')
         .argument('<database>', 'the database', checkDatabase)
-        .option(
-          '--embed <columns>',
-          'columns to search by meaning, comma-separated, or one for each use of the option',
-          parseColumns,
-        )
         .option('--model <name>', 'the model: the built-in one, or one of --models')
         .option('--no-lexical', 'forget the index of the words')
         .option('--default <name=value>', `${DEFAULT_HELP}; none removes a value`, parseDefaults)
@@ -99,7 +95,7 @@ export function databasesCommand(): Command {
           'cosift databases change facts --lexical --default lexical=0.3,limit=20',
           'cosift databases change facts --default threshold=none',
           'cosift databases change products --lexical-columns name=3,sku=2,notes=none',
-          'cosift databases change facts --embed name,description',
+          'cosift databases change facts --embed name,description --passages per_record=1024',
         )
         .action(change),
     )
@@ -154,8 +150,7 @@ async function show(id: string, options: ShowOptions): Promise<void> {
 async function print(description: DatabaseDescription, { json }: ShowOptions): Promise<void> {
   if (json) return await writeLines([shownJson(description, 2)]);
   const { id, records, model, dimensions, embed, lexical, sizes, times, reembedding, columns } = description;
-  const { passages, without_text, defaults = {} } = description;
-  const shownDefaults = Object.entries(defaults).map(([name, value]) => `${name} ${value}`);
+  const { passages, without_text, defaults } = description;
   const facts = [
     ['records', count(records)],
     ...(passages === undefined || model === null ? [] : [['passages', count(passages)]]),
@@ -163,9 +158,10 @@ async function print(description: DatabaseDescription, { json }: ShowOptions): P
     ['model', model ?? 'none: records and searches bring their own vectors'],
     ['dimensions', String(dimensions)],
     ...(model === null ? [] : [['embedded columns', embed.columns?.join(', ') ?? 'every text']]),
+    ...(embed.passages === undefined ? [] : [['passages', shownMembers(embed.passages)]]),
     ['words', lexical ? `indexed of ${plural(description.lexical_records ?? 0, 'record')}` : 'not indexed'],
     ...(typeof lexical === 'boolean' ? [] : [['columns with words', shownWeights(lexical.columns)]]),
-    ...(shownDefaults.length === 0 ? [] : [['defaults of searches', shownDefaults.join(', ')]]),
+    ...(defaults === undefined ? [] : [['defaults of searches', shownMembers(defaults)]]),
     ['memory', bytes(sizes.memory_bytes)],
     ['disk', bytes(sizes.disk_bytes)],
     ['created', times.created_at],
@@ -186,6 +182,12 @@ async function print(description: DatabaseDescription, { json }: ShowOptions): P
   ]);
 }
 
+function shownMembers(setting: object): string {
+  return Object.entries(setting)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ');
+}
+
 function shownWeights(columns: Record<string, number>): string {
   return Object.entries(columns)
     .toSorted(([, one], [, other]) => other - one)
@@ -196,8 +198,9 @@ function shownWeights(columns: Record<string, number>): string {
 async function create(id: string, options: CreateOptions): Promise<void> {
   const { embed, model, dimensions, default: defaults } = options;
   const lexical = lexicalIn<number>(options);
+  const embedded = embedIn(embed && columnNames(embed), options);
   const settings = {
-    ...(embed !== undefined && { embed: { columns: columnNames(embed) } }),
+    ...(embedded && { embed: embedded }),
     ...(model !== undefined && { model }),
     ...(dimensions !== undefined && { dimensions }),
     ...(lexical && { lexical }),
@@ -217,8 +220,9 @@ async function create(id: string, options: CreateOptions): Promise<void> {
 async function change(id: string, options: ChangeOptions): Promise<void> {
   const { embed, model, default: defaults } = options;
   const lexical = lexicalIn(options);
+  const embedded = embedIn(embed && columnNames(embed), options);
   const changes: DatabaseChanges = {
-    ...(embed !== undefined && { embed: { columns: columnNames(embed) } }),
+    ...(embedded && { embed: embedded }),
     ...(model !== undefined && { model }),
     ...(lexical !== undefined && { lexical }),
     ...(defaults !== undefined && { defaults }),

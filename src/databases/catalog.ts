@@ -9,7 +9,7 @@ import type { ChangeFeed } from './change-feed.js';
 import type { Dependencies } from './dependencies.js';
 import { BUILT_IN_MODEL } from './models.js';
 import type { Reembeddings } from './reembeddings.js';
-import { changedSettings, checkSettings } from './settings-changes.js';
+import { changedSettings, checkPassages, checkSettings, normalEmbed } from './settings-changes.js';
 
 export interface DescribeOptions {
   /** The path of the caller's key. Keys take turns where descriptions wait. */
@@ -57,7 +57,15 @@ export class DatabaseCatalog {
       const problems: Problem[] = [{ pointer: '/dimensions', code: 'invalid_value', detail }];
       throw new CosiftError('invalid_request', detail, { problems });
     }
-    const wanted = { ...settings, model, fingerprint: embedder?.fingerprint ?? null, dimensions };
+    const embed = settings.embed && normalEmbed(settings.embed);
+    if (embed !== undefined) checkPassages(embed, model, embedder?.window);
+    const wanted = {
+      ...settings,
+      ...(embed && { embed }),
+      model,
+      fingerprint: embedder?.fingerprint ?? null,
+      dimensions,
+    };
     try {
       checkSettings(wanted, limits);
     } catch (error) {
@@ -105,9 +113,10 @@ export class DatabaseCatalog {
       const problems: Problem[] = [{ pointer: '/embed', code: 'invalid_value', detail }];
       throw new CosiftError('invalid_request', `/embed: ${detail}`, { problems });
     }
-    await models.embedder(model);
-    await this.#reembeddings.check(id, { model, embed });
-    return { model, embed };
+    const target = { model, embed: normalEmbed(embed) };
+    checkPassages(target.embed, model, (await models.embedder(model)).window);
+    await this.#reembeddings.check(id, target);
+    return target;
   }
 
   /** @throws {CosiftError} `database_not_found`, `not_ready` */

@@ -1,11 +1,11 @@
 import {
   builtInModel,
   fingerprintOf,
-  MIN_PASSAGE,
   placeholderVectors,
   readModelDirectory,
+  shortLength,
 } from '../embedding/index.js';
-import { type DatabaseSettings, LIMITS, type LineEvent } from '../schema/index.js';
+import { type DatabaseSettings, DEFAULTS, LIMITS, type LineEvent } from '../schema/index.js';
 import { RecordChecker } from '../store/local/index.js';
 import type { StoreSettings } from '../store/record-store.js';
 import type { Destination } from './commit-records.js';
@@ -14,8 +14,10 @@ import { BUILT_IN_MODEL } from './models.js';
 import { upsertLines } from './upsert-lines.js';
 import { WriteBarrier } from './write-barrier.js';
 
-/** The bytes of a record that has no more passages than allowed in any case. */
-export const SHORT_RECORD_BYTES = MIN_PASSAGE * LIMITS.passages_per_record;
+/** The bytes of a record that has no more passages than the settings allow in any case. */
+export function shortRecordBytes({ embed: { passages } = {} }: Pick<DatabaseSettings, 'embed'>): number {
+  return shortLength({ ...passages, perRecord: passages?.per_record ?? DEFAULTS.passages_per_record });
+}
 
 export interface CheckOptions {
   /** The number of columns of all records, if it is known. Otherwise the check takes longer. */
@@ -37,14 +39,14 @@ export async function* checkLines(
   const { settings: stored, embed } = await rulesOf(settings);
   const barrier = new WriteBarrier();
   const destination: Destination = {
-    store: new RecordChecker(stored, LIMITS, { columns, shortBytes: SHORT_RECORD_BYTES }),
+    store: new RecordChecker(stored, LIMITS, { columns, shortBytes: shortRecordBytes(settings) }),
     id: 'new',
     barrier: () => barrier,
     embed,
     closing: new AbortController().signal,
     refresh: () => Promise.resolve(),
   };
-  yield* upsertLines(destination, chunks, LIMITS.record_bytes, { signal });
+  yield* upsertLines(destination, chunks, LIMITS.batch_bytes, { signal });
 }
 
 interface Rules {
@@ -61,7 +63,7 @@ async function rulesOf(settings: DatabaseSettings): Promise<Rules> {
   }
   const directory = await readModelDirectory(builtInModel());
   const fingerprint = await fingerprintOf(directory);
-  const vectorsOf = placeholderVectors(directory, LIMITS.passages_per_record);
+  const vectorsOf = placeholderVectors(directory);
   return {
     settings: { ...settings, model: BUILT_IN_MODEL, fingerprint, dimensions: directory.dimensions },
     embed: (source) => Promise.resolve({ ...vectorsOf(source), fingerprint }),

@@ -2,7 +2,7 @@ import type { TextSource } from '../api/text-line.js';
 import type { Stoppable } from '../async/stoppable.js';
 import { anyUnitVector, type Embedder } from '../embedding/index.js';
 import { CosiftError, type Problem } from '../errors.js';
-import type { Limits, TextSearch, VectorSearch } from '../schema/index.js';
+import type { TextSearch, VectorSearch } from '../schema/index.js';
 import type { EmbeddedVectors } from '../store/embedded-vectors.js';
 import type { DatabaseInfo, SearchVector } from '../store/record-store.js';
 import type { DatabaseInfoCache } from './database-info-cache.js';
@@ -45,10 +45,7 @@ export class DatabaseEmbedder {
   readonly #infos: DatabaseInfoCache;
   readonly #models: Models;
 
-  readonly #maxPassages: number;
-
-  constructor(infos: DatabaseInfoCache, models: Models, limits: Limits) {
-    this.#maxPassages = limits.passages_per_record;
+  constructor(infos: DatabaseInfoCache, models: Models) {
     this.#infos = infos;
     this.#models = models;
   }
@@ -71,8 +68,9 @@ export class DatabaseEmbedder {
     return async (source, signal) => {
       const embedder = await this.#embedderOfDatabase(id);
       if (embedder === undefined) return { vectors: new Float32Array() };
-      const split = { lines: (text: number) => source.lines(text), maxPassages: this.#maxPassages };
-      const embedded = await embedder.embedPassages(source.texts(), { ...origin, call, signal, split });
+      const texts = source.texts();
+      const split = { lines: (text: number) => source.lines(text), passages: source.passages() };
+      const embedded = await embedder.embedPassages(texts, { ...origin, call, signal, split });
       return { ...embedded, fingerprint: embedder.fingerprint };
     };
   }

@@ -9,7 +9,7 @@ export { ALIASES_FILE, LocalStore } from '../store/local/index.js';
 export type { RecordForm } from '../store/record-store.js';
 export { aliasNotFound } from './aliases.js';
 export type { ChangesRequest } from './change-feed.js';
-export { checkLines, SHORT_RECORD_BYTES } from './check-lines.js';
+export { checkLines, shortRecordBytes } from './check-lines.js';
 export type { ExamineAllCall } from './doctor/examine-all.js';
 export { examineDirectory } from './doctor/examine-directory.js';
 export { keptModels, keptModelsPath } from './kept-models.js';

@@ -160,7 +160,7 @@ export class RecordWriter {
     await embedder.load(id);
     const origin = { caller: options.caller, waitForRoom: true, allOrNothing: false };
     const destination = { ...this.#destination(id, origin), needsIdentity };
-    for await (const event of upsertLines(destination, chunks, limits.record_bytes, options)) {
+    for await (const event of upsertLines(destination, chunks, limits.batch_bytes, options)) {
       if (event.type === 'progress') this.#feed.notify(id);
       yield event;
     }

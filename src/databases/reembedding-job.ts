@@ -210,11 +210,11 @@ export class ReembeddingJob {
 
   /** Embeds the next records that have no new vector. */
   async #embedBatch(embedder: Embedder): Promise<{ isLast: boolean; texts: number }> {
-    const { store, limits } = this.#dependencies;
+    const { store } = this.#dependencies;
     const { signal } = this.#stopped;
     signal.throwIfAborted();
     const batch = await retryWhileBusy(() => store.reembedder.prepare(this.#id), signal);
-    const split = { lines: (text: number) => batch.lines(text), maxPassages: limits.passages_per_record };
+    const split = { lines: (text: number) => batch.lines(text), passages: batch.passages() };
     const options = { signal, caller: CALLER, waitForRoom: true, split };
     const texts = batch.texts();
     const embedded = await embedder.embedPassages(texts, options);

@@ -5,6 +5,7 @@ import type { ReembeddingSettings } from '../store/reembedding-store.js';
 import { makesSameVectors } from '../store/settings.js';
 import type { Dependencies } from './dependencies.js';
 import { type ReembeddingFacts, ReembeddingJob } from './reembedding-job.js';
+import { checkPassages } from './settings-changes.js';
 import { type OwnReembedding, SharedReembeddings } from './shared-reembeddings.js';
 
 /** The re-embeddings of all databases, one per database. */
@@ -86,6 +87,7 @@ export class Reembeddings {
     const before = running ?? elsewhere?.state;
     const unfinished = before?.model === model && before.state !== 'done' ? before : undefined;
     const embed = given ?? unfinished?.embed ?? info.embed ?? {};
+    checkPassages(embed, model, embedder.window);
     const job = this.#add(id, { model, embed, from: info.model, done: 0, startedAt });
     if (!(await this.#take(id, job))) {
       this.#jobs.delete(id);
@@ -254,8 +256,10 @@ function checkSame(
   { model, embed = running.embed }: ReembeddingTarget,
 ): void {
   if (running.model === model && isDeepStrictEqual(embed, running.embed)) return;
-  const columns = running.embed?.columns;
-  const what = columns === undefined ? '' : ` and the columns ${JSON.stringify(columns)}`;
+  const { columns, passages } = running.embed ?? {};
+  const what =
+    (columns === undefined ? '' : ` and the columns ${JSON.stringify(columns)}`) +
+    (passages === undefined ? '' : ` and the passages ${JSON.stringify(passages)}`);
   const detail = `database "${id}" is being embedded with model "${running.model}"${what}; cancel that first`;
   throw new CosiftError('reembedding_running', detail);
 }

@@ -69,7 +69,7 @@ export class DatabaseService {
       models,
       limits,
       infos,
-      embedder: new DatabaseEmbedder(infos, models, limits),
+      embedder: new DatabaseEmbedder(infos, models),
       barriers: new WriteBarriers(),
       turns: new CallerTurns(store),
       calls: new CallTracker('the store'),

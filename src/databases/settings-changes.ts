@@ -1,6 +1,9 @@
 import { CosiftError, type Problem } from '../errors.js';
 import { type DatabaseChanges, type Limits, MAX_WORD_COLUMNS } from '../schema/index.js';
 import type { StoreSettings } from '../store/record-store.js';
+import type { ReembeddingSettings } from '../store/reembedding-store.js';
+
+type Embed = ReembeddingSettings['embed'];
 
 /** Returns the settings after a JSON merge patch (RFC 7396). */
 export function changedSettings(current: StoreSettings, changes: DatabaseChanges): StoreSettings {
@@ -51,6 +54,39 @@ export function checkSettings(
   if ((defaults?.lexical ?? 0) > 0 && !lexical) {
     const detail = 'needs the setting lexical, with which the database indexes its words';
     throw refused({ pointer: '/defaults/lexical', code: 'invalid_value', detail });
+  }
+}
+
+/** Returns the setting `embed` in one form for equal settings: without empty members, and the members in order. */
+export function normalEmbed({ columns, passages = {} }: Embed): Embed {
+  const set = Object.entries(passages).sort(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    ...(columns && { columns }),
+    ...(set.length > 0 && { passages: Object.fromEntries(set) }),
+  };
+}
+
+/**
+ * Checks that a model can split texts as `embed` says. `window` are the tokens that the model takes.
+ *
+ * @throws {CosiftError} `invalid_request`
+ */
+export function checkPassages({ passages }: Embed, model: string | null, window: number | undefined): void {
+  if (passages === undefined) return;
+  const refuse = (member: string, detail: string) =>
+    refused({ pointer: `/embed/passages${member}`, code: 'invalid_value', detail });
+  if (window === undefined) {
+    throw refuse(
+      '',
+      model === null
+        ? 'the database has no model, so its texts are not split'
+        : `model "${model}" is an endpoint or a function, which gets whole texts`,
+    );
+  }
+  const { tokens = Math.ceil(window / 2), overlap = 0 } = passages;
+  if (tokens > window) throw refuse('/tokens', `model "${model}" takes at most ${window} tokens`);
+  if (2 * overlap > tokens) {
+    throw refuse('/overlap', `must be at most half of the ${tokens} tokens of a passage`);
   }
 }
 

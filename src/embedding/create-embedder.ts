@@ -58,7 +58,12 @@ async function ofDirectory(path: string, options: EmbedderOptions): Promise<Open
     workerMemoryMb: options.workerMemoryMb ?? WORKER_MEMORY_MB,
   });
   return {
-    identity: { model: options.name ?? directory.name, fingerprint, dimensions: directory.dimensions },
+    identity: {
+      model: options.name ?? directory.name,
+      fingerprint,
+      dimensions: directory.dimensions,
+      window: directory.maxTokens,
+    },
     executor,
   };
 }
@@ -68,7 +73,7 @@ async function ofEndpoint(source: string, name: string | undefined): Promise<Ope
   const model = name ?? endpoint.model;
   const { dimensions, fingerprint, embed } = await openEndpoint(model, endpoint);
   return {
-    identity: { model, fingerprint, dimensions },
+    identity: { model, fingerprint, dimensions, window: undefined },
     executor: new ExternalExecutor(model, dimensions, embed),
   };
 }
@@ -80,5 +85,5 @@ function ofFunction(source: ModelFunction, model: string): OpenModel {
   const executor = new ExternalExecutor(model, dimensions, async (texts, kind, signal) =>
     source.embed(texts, { kind, signal }),
   );
-  return { identity: { model, fingerprint, dimensions }, executor };
+  return { identity: { model, fingerprint, dimensions, window: undefined }, executor };
 }

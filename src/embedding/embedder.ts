@@ -75,19 +75,22 @@ export interface Embedder {
   readonly fingerprint: string;
   /** Number of values of a vector. */
   readonly dimensions: number;
+  /** The tokens that the model takes at most; undefined for an endpoint or a function, which get whole texts. */
+  readonly window: number | undefined;
   /**
    * The vector of a search text, as doubles, like the vectors of callers. It is cached, and concurrent calls with the same
-   * text share one inference.
+   * text share one inference. A text that is longer than the window of the model is split into passages, and its vector is
+   * the normalised mean of theirs.
    *
-   * @throws {CosiftError} `invalid_request` for a text with more tokens than the model takes, or of which it knows nothing.
+   * @throws {CosiftError} `invalid_request` for a text with too many passages, or of which the model knows nothing.
    */
   embedQuery(text: string, options?: QueryOptions): Promise<Float64Array>;
   /** The vector that {@link embedQuery} would find in the cache. It is shared, so it must not be changed. */
   cachedQuery(text: string): Float32Array | undefined;
   /**
    * The vectors of record texts in the order of `texts`. A text of which the model knows nothing, such as one of only
-   * spaces or of letters of another script, has a vector of zeros. A text that is longer than the window of the model is
-   * split into passages, which have a vector each. Passages of which the model knows nothing are left out.
+   * spaces or of letters of another script, has a vector of zeros. A text that is too long for one vector is split into
+   * passages, which have a vector each. Passages of which the model knows nothing are left out.
    *
    * @throws {CosiftError} `model_unavailable` when an endpoint or a function fails, and so does `embedQuery`.
    */
@@ -96,7 +99,8 @@ export interface Embedder {
    * The vectors of search texts or of record texts in the order of `texts`, each with one vector: those that
    * {@link embedQuery} or {@link embedPassages} makes.
    *
-   * @throws {CosiftError} `invalid_request` for a text with more tokens than the model takes, or of which it knows nothing.
+   * @throws {CosiftError} `invalid_request` for a search text with too many passages, for a record text that is longer than the
+   * window of the model, and for a text of which the model knows nothing.
    */
   embedTexts(kind: TextKind, texts: readonly string[], options: TextOptions): Promise<EmbeddedTexts>;
   stats(): EmbedderStats;

@@ -5,4 +5,4 @@ export { fingerprintOf, readModelDirectory } from './model-directory.js';
 export type { ModelCall, ModelFunction, ModelSource } from './model-source.js';
 export { placeholderVectors } from './placeholder-vectors.js';
 export { anyUnitVector } from './queued-embedder.js';
-export { MIN_PASSAGE } from './split-text.js';
+export { shortLength } from './split-text.js';

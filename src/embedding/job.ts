@@ -1,4 +1,4 @@
-import type { TextLine } from '../api/text-line.js';
+import type { PassageSettings, TextLine } from '../api/text-line.js';
 import type { Split } from './join-passages.js';
 
 /** The purpose of a text: a search or a record. Models may have a different prompt for each. */
@@ -11,11 +11,11 @@ export interface Origin {
   call: object;
 }
 
-/** How texts that are longer than the window of the model are split. */
+/** How long texts are split. */
 export interface SplitRequest {
   /** The values of columns in a text, by its number. */
   lines(text: number): TextLine[];
-  maxPassages: number;
+  passages: PassageSettings;
   /** Whether texts are only split, and none is embedded. Default: false. */
   onlySplits?: boolean;
 }
@@ -24,19 +24,12 @@ export interface SplitRequest {
 export interface Embedded {
   /** The values of all vectors, one vector after the other. A text that was not embedded has a vector of zeros. */
   vectors: Float32Array;
-  /** The texts that are longer than the window of the model, in order. They were split and not embedded. */
+  /** The texts that are too long for one vector, in order. They were split and not embedded. */
   splits: readonly Split[];
   /** The tokens of the texts that were embedded, where the model is in this process. */
   tokens?: number;
-  /** The first query that was refused. Neither it nor a later one was embedded. */
-  refused?: RefusedQuery;
-}
-
-/** A query that has more tokens than the model takes, or of which the model knows nothing. */
-export interface RefusedQuery {
-  text: number;
-  /** The number of its tokens, and the maximum. */
-  tooLong?: { tokens: number; max: number };
+  /** The number of the first query of which the model knows nothing. Neither it nor a later one was embedded. */
+  refused?: number;
 }
 
 /** Texts of one call that are queued or being embedded. */
@@ -57,7 +50,7 @@ export class Job {
 
   readonly #splits: Split[] = [];
   #tokens = 0;
-  #refused: RefusedQuery | undefined;
+  #refused: number | undefined;
 
   constructor(
     kind: TextKind,
@@ -91,16 +84,16 @@ export class Job {
   /** Stores the vectors of consecutive texts from index `start`. Resolves `embedded` after the last text. */
   finish(start: number, { vectors, splits, tokens = 0, refused }: Embedded): void {
     this.#tokens += tokens;
-    const text = start + (refused?.text ?? 0);
     // Slices may finish in any order.
-    if (refused !== undefined && text <= (this.#refused?.text ?? text)) this.#refused = { ...refused, text };
+    if (refused !== undefined)
+      this.#refused = Math.min(start + refused, this.#refused ?? Number.POSITIVE_INFINITY);
     this.#out.set(vectors, start * this.#dimensions);
     this.#splits.push(...splits.map((split) => ({ ...split, text: start + split.text })));
     this.#unfinished -= vectors.length / this.#dimensions;
     if (this.#unfinished === 0) {
       this.#splits.sort((a, b) => a.text - b.text);
       const made = { vectors: this.#out, splits: this.#splits, tokens: this.#tokens };
-      this.#resolve({ ...made, ...(this.#refused && { refused: this.#refused }) });
+      this.#resolve({ ...made, ...(this.#refused !== undefined && { refused: this.#refused }) });
     }
   }
 

@@ -8,20 +8,24 @@ import type {
   QueryOptions,
   TextOptions,
 } from './embedder.js';
-import type { RefusedQuery, SplitRequest, TextKind } from './job.js';
+import type { Embedded, SplitRequest, TextKind } from './job.js';
 import { joinPassages, type Split, type TextVectors } from './join-passages.js';
 import type { EmbedCall, EmbeddingScheduler } from './scheduler.js';
 import { mayHaveMore } from './split-text.js';
 import type { VectorCache } from './vector-cache.js';
 
 /** What distinguishes a model from others; see {@link Embedder}. */
-export type ModelIdentity = Pick<Embedder, 'model' | 'fingerprint' | 'dimensions'>;
+export type ModelIdentity = Pick<Embedder, 'model' | 'fingerprint' | 'dimensions' | 'window'>;
+
+/** Passages at most of a text to search for. */
+const MAX_QUERY_PASSAGES = 64;
 
 /** Embeds texts in turns by a scheduler, and caches the vectors of queries. */
 export class QueuedEmbedder implements Embedder {
   readonly model: string;
   readonly fingerprint: string;
   readonly dimensions: number;
+  readonly window: number | undefined;
   readonly #scheduler: EmbeddingScheduler;
   readonly #cache: VectorCache;
   // The `fetch` method of the cache is not used: its signal, and an eviction, would end the call for all callers.
@@ -34,6 +38,7 @@ export class QueuedEmbedder implements Embedder {
     this.model = identity.model;
     this.fingerprint = identity.fingerprint;
     this.dimensions = identity.dimensions;
+    this.window = identity.window;
     this.#scheduler = scheduler;
     this.#cache = cache;
   }
@@ -50,7 +55,7 @@ export class QueuedEmbedder implements Embedder {
     const run = (stop: AbortSignal) => this.#runQuery(text, caller, stop);
     const vector = await this.#inferences.run(text, run, signal);
     if (vector !== undefined) return new Float64Array(vector);
-    if (!acceptsUnknown) throw refusal(this.model, { text: 0 }, '/search/text');
+    if (!acceptsUnknown) throw unknownText(this.model, '/search/text');
     return anyUnitVector(this.dimensions);
   }
 
@@ -91,8 +96,14 @@ export class QueuedEmbedder implements Embedder {
     { signal, caller = '', pointerOf }: TextOptions,
   ): Promise<EmbeddedTexts> {
     const call = { origin: { caller, call: {} }, waitForRoom: false, signal };
-    const { vectors, splits, tokens = 0, refused } = await this.#scheduler.embed(kind, texts, call);
-    if (refused !== undefined) throw refusal(this.model, refused, pointerOf(refused.text));
+    const embedded = kind === 'query' ? this.#embedQueries(texts, call, pointerOf) : undefined;
+    const {
+      vectors,
+      splits,
+      tokens = 0,
+      refused,
+    } = await (embedded ?? this.#scheduler.embed(kind, texts, call));
+    if (refused !== undefined) throw unknownText(this.model, pointerOf(refused));
     const [split] = splits;
     if (split !== undefined) {
       const detail = `the text is longer than the window of model "${this.model}": it has ${split.count} passages`;
@@ -102,7 +113,7 @@ export class QueuedEmbedder implements Embedder {
     const isUnknown = (at: number) =>
       vectors.subarray(at * dimensions, (at + 1) * dimensions).every((value) => value === 0);
     const unknown = [...texts.keys()].find(isUnknown);
-    if (unknown !== undefined) throw refusal(this.model, { text: unknown }, pointerOf(unknown));
+    if (unknown !== undefined) throw unknownText(this.model, pointerOf(unknown));
     return { vectors, tokens };
   }
 
@@ -116,15 +127,47 @@ export class QueuedEmbedder implements Embedder {
 
   /** The texts with more passages than allowed. Texts are split for it, and not embedded. */
   async #textsBeyond(split: SplitRequest, texts: readonly string[], call: EmbedCall): Promise<Split[]> {
-    const long = [...texts.keys()].filter((at) => mayHaveMore(texts[at]!, split.maxPassages));
+    const long = [...texts.keys()].filter((at) => mayHaveMore(texts[at]!, split.passages));
     const lines = (text: number) => split.lines(long[text]!);
     const { splits } = await this.#scheduler.embed(
       'passage',
       long.map((at) => texts[at]!),
       { ...call, split: { ...split, lines, onlySplits: true } },
     );
-    const beyond = splits.filter(({ count }) => count > split.maxPassages);
+    const beyond = splits.filter(({ count }) => count > split.passages.perRecord);
     return beyond.map((found) => ({ ...found, text: long[found.text]! }));
+  }
+
+  /** Embeds queries; a long one gets the direction of the mean of its passages' vectors. No query is left in `splits`. */
+  async #embedQueries(
+    texts: readonly string[],
+    call: EmbedCall,
+    pointerOf: (text: number) => string,
+  ): Promise<Embedded> {
+    const lines = (text: number) => [{ column: '', start: 0, end: texts[text]!.length }];
+    const split = { lines, passages: { perRecord: MAX_QUERY_PASSAGES } };
+    const made = await this.#scheduler.embed('query', texts, { ...call, split });
+    if (made.splits.length === 0) return made;
+    const beyond = made.splits.find(({ count }) => count > MAX_QUERY_PASSAGES);
+    if (beyond !== undefined) {
+      const detail =
+        `the text has more than ${MAX_QUERY_PASSAGES} passages: parts that model "${this.model}" takes ` +
+        `when a text is longer than its window of ${this.window} tokens`;
+      throw refusedText('value_too_long', pointerOf(beyond.text), detail);
+    }
+    const empty = made.splits.find(({ count }) => count === 0)?.text;
+    if (empty !== undefined) return { ...made, refused: Math.min(empty, made.refused ?? empty) };
+    // The call was admitted, so its passages wait for room without a time limit.
+    const passages = made.splits.flatMap((split) => split.passages.map(({ text }) => text));
+    const parts = await this.#scheduler.embed('query', passages, { ...call, waitForRoom: true });
+    const { dimensions } = this;
+    let from = 0;
+    for (const { text, count } of made.splits) {
+      const to = from + count * dimensions;
+      made.vectors.set(meanDirection(parts.vectors.subarray(from, to), dimensions), text * dimensions);
+      from = to;
+    }
+    return { ...made, splits: [], tokens: (made.tokens ?? 0) + (parts.tokens ?? 0) };
   }
 
   async #runQuery(
@@ -133,38 +176,32 @@ export class QueuedEmbedder implements Embedder {
     stop: AbortSignal,
   ): Promise<Float32Array | undefined> {
     const origin = { caller: caller ?? '', call: {} };
-    const { vectors: vector, refused } = await this.#scheduler.embed('query', [text], {
-      origin,
-      waitForRoom: false,
-      signal: stop,
-    });
-    if (refused?.tooLong !== undefined) throw refusal(this.model, refused, '/search/text');
+    const call = { origin, waitForRoom: false, signal: stop };
+    const { vectors: vector, refused } = await this.#embedQueries([text], call, () => '/search/text');
     if (refused !== undefined) return undefined;
     this.#cache.set(text, vector);
     return vector;
   }
 }
 
-/** The error of a text that cannot be embedded, at its place in the request. */
-function refusal(model: string, { tooLong }: RefusedQuery, pointer: string): CosiftError {
-  if (tooLong === undefined) {
-    const detail =
-      `model "${model}" knows no word of the text, so it has no meaning to search for: ` +
-      'use other words, or a model that knows them';
-    return refusedText('invalid_value', pointer, detail);
-  }
-  const { tokens, max } = tooLong;
-  const detail = `the text has ${tokens} tokens, but model "${model}" takes at most ${max}`;
-  return refusedText('value_too_long', pointer, detail, tooLong);
+/** The error of a text of which the model knows nothing, at its place in the request. */
+function unknownText(model: string, pointer: string): CosiftError {
+  const detail =
+    `model "${model}" knows no word of the text, so it has no meaning to search for: ` +
+    'use other words, or a model that knows them';
+  return refusedText('invalid_value', pointer, detail);
 }
 
-function refusedText(
-  code: 'invalid_value' | 'value_too_long',
-  pointer: string,
-  detail: string,
-  fields: Readonly<Record<string, unknown>> = {},
-): CosiftError {
-  return new CosiftError('invalid_request', detail, { problems: [{ pointer, code, detail }], fields });
+function refusedText(code: 'invalid_value' | 'value_too_long', pointer: string, detail: string): CosiftError {
+  return new CosiftError('invalid_request', detail, { problems: [{ pointer, code, detail }] });
+}
+
+/** The direction of the mean of vectors; zeros if there is none. */
+function meanDirection(vectors: Float32Array, dimensions: number): Float64Array {
+  const sum = new Float64Array(dimensions);
+  for (const [at, value] of vectors.entries()) sum[at % dimensions]! += value;
+  const length = Math.sqrt(sum.reduce((squares, value) => squares + value * value, 0));
+  return length === 0 ? sum : sum.map((value) => value / length);
 }
 
 /** A vector for a search whose scores do not depend on it: the store takes unit vectors only. */

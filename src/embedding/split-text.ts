@@ -1,4 +1,4 @@
-import type { TextLine } from '../api/text-line.js';
+import type { PassageSettings, TextLine } from '../api/text-line.js';
 import type { ModelDirectory } from './model-directory.js';
 import type { TextTokenizer } from './tokenizer.js';
 
@@ -32,14 +32,13 @@ export interface TextMeasures {
   knows(value: string): boolean;
 }
 
-/** The window of a model, and the number of passages that a text may have. */
-export interface SplitLimits {
+/** The window of a model, and what passages of a text may be like. */
+export interface SplitLimits extends PassageSettings {
   maxTokens: number;
-  maxPassages: number;
 }
 
 /**
- * The part of the window that a passage takes at most. The vector of a shorter passage says more about each sentence: when
+ * The part of the window that a passage takes at most, unless the settings say otherwise. The vector of a shorter passage says more about each sentence: when
  * each text holds twenty of the demo facts, the mean reciprocal rank of the right text for 96 judged queries in three
  * shuffles is 0.542 with half of the built-in model's window, and 0.475 with all of it (paired difference 0.066 ± 0.042,
  * 95 %). Still shorter passages rank such lists of facts higher, but a text then has many more vectors, and a passage holds
@@ -53,17 +52,18 @@ const SHORT_LINE = 1 / 8;
 /** A label with more than this part of a passage is left out. */
 const LONG_LABEL = 1 / 4;
 
-/** The part of a passage that it shares with the passage before it. */
+/** The part of a passage that it shares with the passage before it, unless the settings say otherwise. */
 const OVERLAP = 1 / 8;
 
 /** The part of a passage up to which the sum of the tokens of its parts is not checked. */
 const UNCHECKED_SHARE = 3 / 4;
 
 /**
- * The characters of a passage on average, at least: two passages together fill most of the window of the model, and a token
- * has at least one character.
+ * The characters of a passage on average, at least, and for each token that it may have: two passages together fill most of
+ * the window of the model, or of twice these tokens, and a token has a character or a part of one.
  */
-export const MIN_PASSAGE = 16;
+const MIN_PASSAGE = 16;
+const MIN_OF_TOKEN = 1 / 16;
 
 /** The characters that a segmenter gets at a time. */
 const SEGMENTED = 4_096;
@@ -87,11 +87,10 @@ interface Piece {
 }
 
 /**
- * Splits a text that is longer than the window of the model.
+ * Splits a text that is too long for one vector.
  *
  * Short lines, such as a title, stand before every passage. The other lines are cut between sentences; a sentence that is
- * too long is cut between words, and a word anywhere. A passage takes at most half of the window, and repeats the end of
- * the passage before it, about an eighth of a passage. A passage of whose values the model knows nothing is left out.
+ * too long is cut between words, and a word anywhere. A passage repeats the end of the passage before it. A passage of whose values the model knows nothing is left out.
  */
 export function splitText(
   text: string,
@@ -107,21 +106,33 @@ export function splitText(
 }
 
 /**
- * Whether a text may have more passages than allowed: shorter ones need not be split to know that they do not. A window of a
+ * The characters of a text that has no more passages than allowed: a shorter one need not be split to know that. A window of a
  * few tokens makes shorter passages.
  */
-export function mayHaveMore(text: string, maxPassages: number): boolean {
-  return text.length > maxPassages * MIN_PASSAGE;
+export function shortLength({ perRecord, tokens }: PassageSettings): number {
+  return perRecord * (tokens === undefined ? MIN_PASSAGE : Math.floor(tokens * MIN_OF_TOKEN));
+}
+
+/** Whether a text may have more passages than allowed. */
+export function mayHaveMore(text: string, passages: PassageSettings): boolean {
+  return text.length > shortLength(passages);
+}
+
+interface SplitPart {
+  kind: keyof ModelDirectory['prompts'];
+  text: string;
+  lines: readonly TextLine[];
+  passages: PassageSettings;
 }
 
 export function splitWith(
   tokenizer: Pick<TextTokenizer, 'countToWindow' | 'knows'>,
   { maxTokens, prompts }: Pick<ModelDirectory, 'maxTokens' | 'prompts'>,
-  { text, lines, maxPassages }: { text: string; lines: readonly TextLine[]; maxPassages: number },
+  { kind, text, lines, passages }: SplitPart,
 ): SplitText {
-  const count = (part: string) => tokenizer.countToWindow(prompts.passage + part);
+  const count = (part: string) => tokenizer.countToWindow(prompts[kind] + part);
   const knows = (part: string) => tokenizer.knows(part);
-  return splitText(text, lines, { count, knows }, { maxTokens, maxPassages });
+  return splitText(text, lines, { count, knows }, { ...passages, maxTokens });
 }
 
 class Splitter {
@@ -129,7 +140,7 @@ class Splitter {
   readonly #count: CountTokens;
   readonly #knows: TextMeasures['knows'];
   readonly #maxPassages: number;
-  /** The tokens of a passage at most. */
+  /** The tokens of a passage at most, with those of a text without words. */
   readonly #maxTokens: number;
   /** The tokens of a text without words: prompt and special tokens. */
   readonly #empty: number;
@@ -139,6 +150,8 @@ class Splitter {
   readonly #isHeadingKnown: boolean;
   /** Tokens of a passage that the heading leaves. */
   readonly #room: number;
+  /** Tokens that a passage repeats of the one before it, at most. */
+  readonly #maxOverlap: number;
   readonly #passages: Passage[] = [];
   /** Passages of which the model knows nothing. */
   #unknown = 0;
@@ -148,10 +161,10 @@ class Splitter {
   constructor(lines: readonly Line[], { count, knows }: TextMeasures, limits: SplitLimits) {
     this.#count = count;
     this.#knows = knows;
-    this.#maxPassages = limits.maxPassages;
+    this.#maxPassages = limits.perRecord;
     this.#empty = count('');
-    const room = Math.ceil((limits.maxTokens - this.#empty) * PASSAGE);
-    this.#maxTokens = this.#empty + room;
+    this.#maxTokens = limits.tokens ?? this.#empty + Math.ceil((limits.maxTokens - this.#empty) * PASSAGE);
+    const room = this.#maxTokens - this.#empty;
     const short: Line[] = [];
     let tokens = 0;
     for (const line of lines) {
@@ -165,6 +178,7 @@ class Splitter {
     this.#heading = short.map(({ label, value }) => `${label}${value}\n`).join('');
     this.#isHeadingKnown = short.some(({ value }) => knows(value));
     this.#room = room - this.#tokensOf(this.#heading);
+    this.#maxOverlap = limits.overlap ?? this.#room * OVERLAP;
   }
 
   split(): SplitText {
@@ -237,11 +251,10 @@ class Splitter {
 
   /** Where the repeated end of a piece begins: at a sentence if possible, or at a word; undefined for nothing. */
   #overlap({ line, start, end }: Piece): number | undefined {
-    const max = this.#room * OVERLAP;
     for (const segmenter of [SENTENCES, WORDS]) {
       let from: number | undefined;
       for (const { start: at } of [...segments(segmenter, { line, start, end })].reverse()) {
-        if (at === start || this.#tokensOf(line.value.slice(at, end)) > max) break;
+        if (at === start || this.#tokensOf(line.value.slice(at, end)) > this.#maxOverlap) break;
         from = at;
       }
       if (from !== undefined) return from;

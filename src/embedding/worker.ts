@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import { env, InferenceSession, Tensor } from '@cosift/onnxruntime';
-import type { TextLine } from '../api/text-line.js';
+import type { PassageSettings, TextLine } from '../api/text-line.js';
 import type { Embedded, TextKind } from './job.js';
 import type { Split } from './join-passages.js';
 import { type LayerFunction, loadLayer, normalized } from './layers.js';
@@ -17,8 +17,8 @@ export type Task =
       texts: readonly string[];
       /** The values of columns in each text. Default: each text is one value. */
       lines?: readonly (readonly TextLine[])[];
-      /** Default: any number. */
-      maxPassages?: number;
+      /** Default: any number of those that the model has by default. */
+      passages?: PassageSettings;
       /** Default: false. */
       onlySplits?: boolean;
     }
@@ -105,19 +105,16 @@ export default async function run(task: Task): Promise<Embedded | undefined> {
     const prompted = prompts[task.kind] + text;
     const lines = task.lines?.[index] ?? [{ column: '', start: 0, end: text.length }];
     const ids = tokenizer.encode(prompted);
-    if (ids === undefined && task.kind === 'query') {
-      const tooLong = { tokens: tokenizer.count(prompted), max: directory.maxTokens };
-      return { vectors, splits, refused: { text: index, tooLong } };
-    }
-    if (ids === undefined) {
-      const { maxPassages = Number.POSITIVE_INFINITY } = task;
-      splits.push({ text: index, ...splitWith(tokenizer, directory, { text, lines, maxPassages }) });
+    const { passages = { perRecord: Number.POSITIVE_INFINITY } } = task;
+    if (ids === undefined || ids.length > (passages.tokens ?? directory.maxTokens)) {
+      const split = splitWith(tokenizer, directory, { kind: task.kind, text, lines, passages });
+      splits.push({ text: index, ...split });
       continue;
     }
     if (task.onlySplits) continue;
     // The names of columns say nothing of the record.
     if (!lines.some(({ start, end }) => tokenizer.knows(text.slice(start, end)))) {
-      if (task.kind === 'query') return { vectors, splits, refused: { text: index } };
+      if (task.kind === 'query') return { vectors, splits, refused: index };
       continue;
     }
     tokens += ids.length;

@@ -1,12 +1,40 @@
 import { databaseId } from './ids.js';
 import { count, instant, list, object, ref, text } from './json-schema.js';
-import { MAX_WORD_COLUMNS } from './limits.js';
+import { DEFAULTS, MAX_PASSAGE_TOKENS, MAX_PASSAGES_PER_RECORD, MAX_WORD_COLUMNS } from './limits.js';
 import { valueFormat, valueFormats } from './value-formats.js';
+
+const passages = {
+  'per_record?': {
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_PASSAGES_PER_RECORD,
+    description: `Passages that a text may have; a record with more is refused. Default: ${DEFAULTS.passages_per_record}.`,
+  },
+  'tokens?': {
+    type: 'integer',
+    minimum: 16,
+    maximum: MAX_PASSAGE_TOKENS,
+    description:
+      'Tokens of a passage at most, with those that the model adds; at most its window. A text with more is split. ' +
+      'Default: half of the window, and only a text that is longer than the window is split.',
+  },
+  'overlap?': {
+    type: 'integer',
+    minimum: 0,
+    maximum: MAX_PASSAGE_TOKENS / 2,
+    description:
+      'Tokens that a passage repeats of the one before it, at most; at most half of the tokens of a passage. ' +
+      'Default: an eighth.',
+  },
+} as const;
+
+const passageSettings = object('How long texts are split into passages, which have a vector each.', passages);
 
 export const embed = object(
   'Which text of a record is embedded. Default: every column with a string, or with a list with a string, as `column: value` ' +
     'lines. The elements of a list are joined by `, `.',
   {
+    'passages?': passageSettings,
     'columns?': list(
       { type: 'string', minLength: 1, maxLength: 256 },
       'Columns to embed, in this order. Default: every string column.',
@@ -93,7 +121,13 @@ export const databaseSettings = object(
     'defaults?': searchDefaults,
     'formats?': ref('ValueFormats'),
   },
-  { examples: [{ embed: { columns: ['title', 'description'] } }, { dimensions: 768 }] },
+  {
+    examples: [
+      { embed: { columns: ['title', 'description'] } },
+      { embed: { passages: { per_record: 1024 } } },
+      { dimensions: 768 },
+    ],
+  },
 );
 
 /** A schema that also allows null, which removes a member. */
@@ -105,7 +139,18 @@ export const databaseChanges = object(
   'Changes of the settings of a database, as a JSON merge patch (RFC 7396): what is left out stays, and null removes a ' +
     'setting, which then has its default. `embed` and `model` change once every record has its new vector.',
   {
-    'embed?': removable(object(embed.description, { 'columns?': removable(embed.properties.columns) })),
+    'embed?': removable(
+      object(embed.description, {
+        'columns?': removable(embed.properties.columns),
+        'passages?': removable(
+          object(passageSettings.description, {
+            'per_record?': removable(passages['per_record?']),
+            'tokens?': removable(passages['tokens?']),
+            'overlap?': removable(passages['overlap?']),
+          }),
+        ),
+      }),
+    ),
     'model?': model,
     'lexical?': lexicalSchema(removable(wordWeight), { type: 'null' }),
     'defaults?': removable(
@@ -168,9 +213,6 @@ export const databaseDescription = object('Settings, columns, sizes and times of
   times: object('Times of the database, in UTC.', {
     created_at: instant('When the database was created.'),
     last_write_at: instant('When records were last written or deleted.'),
-    'as_of?': instant(
-      'Where another process writes the records: when they were last read. The data is of this time.',
-    ),
   }),
   'reembedding?': ref('Reembedding', 'The re-embedding with another model, if there is one.'),
 });

@@ -14,7 +14,6 @@ export const LIMITS = {
   record_bytes: 1_048_576,
   page_bytes: 4_194_304,
   database_columns: 10_000,
-  passages_per_record: 64,
   change_wait_seconds: 60,
   change_retention_days: 30,
 } as const satisfies Record<string, number>;
@@ -43,7 +42,7 @@ export const LIMIT_MEANINGS: Readonly<Record<keyof Limits, string>> = {
   batch_records: 'records of one batch',
   batch_bytes: 'bytes of one batch',
   record_bytes:
-    'bytes of one record as JSON; a larger one gets 413 `too_large` with a pointer in a batch, and a `problem` line ' +
+    'bytes of one record as JSON, without its `passages`; a larger one gets 413 `too_large` with a pointer in a batch, and a `problem` line ' +
     'in an NDJSON stream',
   page_bytes:
     'bytes of the records on one page; a page that would be larger has fewer records, but at least one, and ' +
@@ -51,9 +50,6 @@ export const LIMIT_MEANINGS: Readonly<Record<keyof Limits, string>> = {
   database_columns:
     'distinct column names of a database, including those of deleted records, and the number of its `formats`; if the ' +
     'limit is lowered, existing ones stay',
-  passages_per_record:
-    'parts into which the text of a record is split if it is longer than the window of the model; a record with more ' +
-    'gets 400 in a batch, and a `problem` line in an NDJSON stream',
   change_wait_seconds: 'maximum of `wait` of a request for changes, in seconds',
   change_retention_days:
     'days for which the change feed keeps a change, plus at most 1/32 of that time; a request after an older ' +
@@ -93,6 +89,7 @@ export const DEFAULTS = {
   threshold: 0.2,
   facet_values: 10,
   changes_limit: 100,
+  passages_per_record: 64,
 } as const;
 
 /** Steps of scores: a score has nine decimals. */
@@ -111,6 +108,10 @@ export function defaultThreshold(lexical = 0, boosts: readonly { weight: number 
 export function jsonDepth({ filter_depth } = { filter_depth: FILTER_DEPTH }): number {
   return 2 * filter_depth + 8;
 }
+
+/** Maximum of the setting `embed.passages.per_record`, and of the tokens of a passage. */
+export const MAX_PASSAGES_PER_RECORD = 4_096;
+export const MAX_PASSAGE_TOKENS = 65_536;
 
 /** Maximum number of passages that a result shows. */
 export const MAX_PASSAGES = 64;

@@ -18,7 +18,7 @@ test('a directory and a server find the same for each line of a file', async () 
   await databases.close();
   const file = join(data, 'queries.txt');
   // More lines than a batch has; one is too long for the model, and one is blank.
-  const texts = Array.from({ length: 70 }, (_, i) => (i === 66 ? 'word '.repeat(1_000) : `a tower ${i}`));
+  const texts = Array.from({ length: 70 }, (_, i) => (i === 66 ? '!'.repeat(8_000) : `a tower ${i}`));
   await writeFile(file, texts.toSpliced(3, 0, ' ').join('\r\n'));
   const command = ['search', '--file', file, '--database', 'facts', '--limit', '1', '--threshold', '0'];
 

@@ -49,6 +49,27 @@ test('defaults and the index of the words are set, changed and removed', async (
     stdout: expect.stringMatching(/^embedded columns +name, notes$/m),
   });
 
+  const passages = await run('databases', 'change', 'texts', '--passages', 'per_record=4096, tokens=64');
+  expect(passages.stdout).toMatch(/^embedded columns +name, notes\npassages +per_record 4096, tokens 64$/m);
+  await run('databases', 'change', 'texts', '--passages', 'tokens=none', '--passages', 'overlap=0');
+  const { embed } = JSON.parse((await run('databases', 'show', 'texts', '--json')).stdout);
+  expect(embed).toEqual({ columns: ['name', 'notes'], passages: { overlap: 0, per_record: 4096 } });
+  for (const [value, why] of [
+    ['per_record=4097', '--passages /per_record: is 4097, must be from 1 to 4096'],
+    ['per_record=-1', 'such as per_record=256'],
+    ['tokens=300', '--passages /tokens: model "all-MiniLM-L6-v2" takes at most 256 tokens'],
+    ['overlap=99', '--passages /overlap: must be at most half'],
+  ] as const) {
+    const { code, stderr } = await run('databases', 'change', 'texts', '--passages', value);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(why)]);
+  }
+  const long = join(data, '..', 'long.ndjson');
+  await writeFile(long, `${JSON.stringify({ id: 1, text: 'some words and more. '.repeat(2_000) })}\n`);
+  const document = ['import', long, '--database', 'documents'];
+  expect((await run(...document, '--dry-run')).stderr).toContain('at most 64 are allowed');
+  expect((await run(...document, '--passages', 'per_record=300', '--dry-run')).code).toBe(0);
+  expect((await run(...document, '--passages', 'per_record=300')).code).toBe(0);
+
   const imported = ['import', file, '--database', 'other', '--dimensions', '4', '--lexical-columns'];
   expect((await run(...imported, 'nam=3')).stderr).toContain('--lexical-columns: there is no column "nam"');
   expect((await run(...imported, 'name=none')).stderr).toContain('"none" is not a whole number');

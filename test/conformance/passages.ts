@@ -1,4 +1,6 @@
+import { setImmediate as otherWork } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { LIMITS } from '../../src/schema/index.js';
 import type { OpenDatabases } from './open-databases.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
@@ -252,6 +254,140 @@ export function describePassages(open: OpenDatabases): void {
         { line: 4, pointer: '/data', code: 'too_many_passages' },
       ]);
       expect(await database.count()).toBe(2);
+    });
+
+    test('are split as the settings say, which a change makes again in the background', async () => {
+      const passages = { per_record: 100, tokens: 32, overlap: 0 };
+      const database = await shared.create({ embed: { ...embed, passages } });
+      expect((await database.describe()).embed).toEqual({ ...embed, passages });
+      const texts = [LONG, SHORT, FILLER.repeat(2)];
+      const records = texts.map((text, at) => ({ id: at + 1, data: { text } }));
+      await database.upsert(records);
+      const places = async (of: TestDatabase) =>
+        (await of.export({ vectors: true }))
+          .map((line) => JSON.parse(line) as Listed)
+          .map(({ passages }) => passages?.map(({ start, end, vector }) => ({ start, end, vector })));
+      const split = await places(database);
+      // Shorter than the window of the model, but longer than 32 tokens.
+      expect(split[2]?.length).toBeGreaterThan(1);
+      expect(split[1]).toBeUndefined();
+      for (const [at, { start, end }] of split[0]!.entries()) {
+        expect(end - start).toBeLessThan(32 * 6);
+        expect(start).toBeGreaterThanOrEqual(split[0]![at - 1]?.end ?? 0);
+      }
+      const change = async (change: object | null) => {
+        const { catalog, reembeddings } = database.databases;
+        await catalog.configure(database.id, { embed: change === null ? null : { passages: change } });
+        while ((await reembeddings.find(database.id)).state !== 'done') await otherWork();
+      };
+      const inferences = async () => (await database.databases.monitor.stats()).embedder?.inferences;
+      const before = await inferences();
+      await change({ per_record: 1 });
+      expect(await inferences()).toBe(before);
+      expect(await places(database)).toEqual(split);
+      await expect(database.upsert([{ id: 9, data: { text: LONG } }])).rejects.toMatchObject({
+        problems: [{ pointer: '/records/0/data', code: 'too_many_passages' }],
+      });
+      // What is stored stays, whatever else changes.
+      await database.patch(1, { n: 1 });
+      await change({ per_record: null, tokens: 64, overlap: 32 });
+      expect((await database.describe()).embed).toEqual({ ...embed, passages: { overlap: 32, tokens: 64 } });
+      const fresh = await shared.create({ embed: { ...embed, passages: { tokens: 64, overlap: 32 } } });
+      await fresh.upsert(records);
+      expect(await places(database)).toEqual(await places(fresh));
+      const [first, second] = (await places(fresh))[0]!;
+      expect(second!.start).toBeLessThan(first!.end);
+      await shared.opened.reopen();
+      expect(await search(database)).toEqual(await search(fresh));
+      await change({ tokens: null, overlap: null });
+      expect((await database.describe()).embed).toEqual(embed);
+      const plain = await shared.create({ embed });
+      await plain.upsert(records);
+      expect(await places(database)).toEqual(await places(plain));
+    });
+
+    test('are refused settings that the model cannot have', async () => {
+      const { catalog } = shared.databases;
+      const refused = async (settings: object, pointer: string) => {
+        const error = { code: 'invalid_request', problems: [{ pointer }] };
+        await expect(catalog.create(shared.newId(), settings)).rejects.toMatchObject(error);
+        return error;
+      };
+      const { id } = await shared.create({ embed });
+      for (const [passages, pointer] of [
+        [{ tokens: 257 }, '/embed/passages/tokens'],
+        [{ tokens: 32, overlap: 17 }, '/embed/passages/overlap'],
+        [{ overlap: 65 }, '/embed/passages/overlap'],
+      ] as const) {
+        const error = await refused({ embed: { passages } }, pointer);
+        await expect(catalog.configure(id, { embed: { passages } })).rejects.toMatchObject(error);
+      }
+      await refused({ dimensions: 2, embed: { passages: { tokens: 32 } } }, '/embed/passages');
+      expect((await catalog.describe(id)).embed).toEqual(embed);
+    });
+
+    test('may have 4,096 passages, which a search, an export and a change take', async () => {
+      const settings = { embed: { ...embed, passages: { per_record: 4_096 } } };
+      const [database, copy] = [await shared.create(settings), await shared.create(settings)];
+      const { fingerprint } = await database.describe();
+      const text = 'word '.repeat(4_096);
+      const vectorOf = (at: number) => Array.from({ length: 384 }, (_, axis) => (axis === at % 384 ? 1 : 0));
+      const passages = Array.from({ length: 4_096 }, (_, at) => ({
+        column: 'text',
+        start: 5 * at,
+        end: 5 * at + 4,
+        vector: vectorOf(at),
+      }));
+      const record = { id: 1, data: { text }, passages, embedded_by: fingerprint };
+      // The vectors are more than the bytes that a record may have.
+      const line = JSON.stringify(record);
+      expect(line.length).toBeGreaterThan(LIMITS.record_bytes);
+      expect(await database.upsertLines(line)).toMatchObject([
+        { type: 'progress' },
+        { created: 1, failed: 0 },
+      ]);
+      expect((await database.describe()).passages).toBe(4_096);
+      const exported = await database.export({ vectors: true });
+      const again = exported.map((line) => JSON.parse(line));
+      expect(await copy.upsert([...again, { id: 2, data: { text: SHORT } }])).toMatchObject({ created: 2 });
+      expect((await copy.export({ vectors: true })).at(0) === exported[0]).toBe(true);
+      const request = { search: { text: QUESTION, threshold: 0 }, passages: 64, neighbours: 8 };
+      const [found] = (await database.search(request)).results as unknown as Listed[];
+      expect(found?.best_passages).toHaveLength(64);
+      const one = [...passages, passages[0]];
+      await expect(copy.upsert([{ ...record, passages: one }])).rejects.toMatchObject({
+        problems: [{ pointer: '/records/0/passages', code: 'too_many_passages' }],
+      });
+      await database.patch(1, { n: 1 });
+      await shared.opened.reopen();
+      expect((await database.describe()).passages).toBe(4_096);
+      expect((await database.search(request)).results[0]).toMatchObject({
+        best_passages: found?.best_passages,
+      });
+      await database.delete({ ids: [1] });
+      expect((await database.describe()).passages).toBe(0);
+    });
+
+    test('are searched for by the mean of the passages of a long text', async () => {
+      const database = await shared.create({ embed });
+      await database.upsert([
+        { id: 1, data: { text: LONG } },
+        { id: 2, data: { text: SHORT } },
+      ]);
+      const [best] = await search(database, LONG);
+      expect(best?.id).toBe(1);
+      const { vectors } = await database.databases.texts.embed({ input: LONG }, {});
+      const [line] = await database.export({ vectors: true });
+      const stored = (JSON.parse(line!) as Listed).passages!.map(({ vector }) => vector);
+      const sum = stored[0]!.map((_, axis) => stored.reduce((sum, vector) => sum + vector[axis]!, 0));
+      const length = Math.hypot(...sum);
+      for (const [axis, value] of sum.entries()) expect(vectors[axis]).toBeCloseTo(value / length, 6);
+      const again = await database.search({ search: { text: LONG, threshold: 0 } });
+      expect(again.results[0]?.relevance_score).toBe(best?.relevance_score);
+      await expect(database.search({ search: { text: '! '.repeat(9_000) } })).rejects.toMatchObject({
+        code: 'invalid_request',
+        problems: [{ pointer: '/search/text', code: 'value_too_long' }],
+      });
     });
   });
 }

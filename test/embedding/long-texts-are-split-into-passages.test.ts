@@ -11,7 +11,7 @@ const tokenizer = new TextTokenizer(directory);
 const count = (text: string) => tokenizer.countToWindow(text);
 const knows = (text: string) => tokenizer.knows(text);
 const measures = { count, knows };
-const limits = { maxTokens: directory.maxTokens, maxPassages: 1_000 };
+const limits = { maxTokens: directory.maxTokens, perRecord: 1_000 };
 
 /** The text of a record, and its lines, as the engine makes them. */
 function textOf(data: Record<string, string>): { text: string; lines: TextLine[] } {
@@ -104,7 +104,7 @@ test('a word that is longer than a passage is cut between code points', () => {
     value,
     lines,
     { count: (text) => text.length, knows: () => true },
-    { maxTokens: 50, maxPassages: 100 },
+    { maxTokens: 50, perRecord: 100 },
   );
   for (const { text } of passages) expect(text.length).toBeLessThanOrEqual(50);
   expect(passages.every(({ start, end }) => value.slice(start, end).isWellFormed())).toBe(true);
@@ -117,11 +117,11 @@ test('a word that is longer than a passage is cut between code points', () => {
 test('a text with more passages than allowed is read no further, and none is made', () => {
   const { text, lines } = textOf({ text: sentences(0, 400) });
   const all = splitText(text, lines, measures, limits);
-  const few = splitText(text, lines, measures, { ...limits, maxPassages: all.count - 1 });
+  const few = splitText(text, lines, measures, { ...limits, perRecord: all.count - 1 });
   expect(few).toEqual({ count: all.count, passages: [] });
-  const two = splitText(text, lines, measures, { ...limits, maxPassages: 2 });
+  const two = splitText(text, lines, measures, { ...limits, perRecord: 2 });
   expect(two).toEqual({ count: 3, passages: [] });
-  expect(splitText(text, lines, measures, { ...limits, maxPassages: all.count })).toEqual(all);
+  expect(splitText(text, lines, measures, { ...limits, perRecord: all.count })).toEqual(all);
 });
 
 test.each([
@@ -138,7 +138,7 @@ test.each([
     return tokens;
   };
   const lines = [{ column: 'text', start: 0, end: value.length }];
-  const allowed = { ...limits, maxPassages: 64 };
+  const allowed = { ...limits, perRecord: 64 };
   expect(splitText(value, lines, { count: counting, knows }, allowed)).toEqual({ count: 65, passages: [] });
   const ofAll = characters;
   characters = 0;
@@ -165,7 +165,7 @@ test('a passage of unknown characters alone is left out, whatever the names of t
   const titled = textOf({ title: 'Greetings', greeting: unknown });
   expect(splitText(titled.text, titled.lines, measures, limits).count).toBeGreaterThan(2);
   // What is unknown takes time all the same.
-  const few = { ...limits, maxPassages: 2 };
+  const few = { ...limits, perRecord: 2 };
   expect(splitText(alone.text, alone.lines, measures, few)).toEqual({ count: 3, passages: [] });
 });
 
@@ -176,7 +176,7 @@ test('a label that takes most of a passage is left out, and a window of a few to
     expect(text).toContain(sentences(0, 60).slice(start, start + 20));
   }
   const { text, lines } = textOf({ text: 'a tower in the mountains' });
-  const { passages } = splitText(text, lines, measures, { maxTokens: 4, maxPassages: 64 });
+  const { passages } = splitText(text, lines, measures, { maxTokens: 4, perRecord: 64 });
   for (const passage of passages) expect(count(passage.text)).toBeLessThanOrEqual(4);
   expect(passages.map(({ start, end }) => text.slice(6).slice(start, end)).join('')).toBe(
     'atowerinthemountains',

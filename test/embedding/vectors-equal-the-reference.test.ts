@@ -27,10 +27,23 @@ test('vectors are of unit length, and no text has none', async () => {
   }
 });
 
-test('a query beyond the window is refused with the number of its tokens, and a record text is split', async () => {
+test('a text beyond the window is split, and a query has the mean direction of its passages', async () => {
   expect(await embedder.embedQuery('word '.repeat(254))).toHaveLength(embedder.dimensions);
-  const refused = { code: 'invalid_request', fields: { tokens: 257, max: 256 } };
-  await expect(embedder.embedQuery('word '.repeat(255))).rejects.toMatchObject(refused);
+  const text = REFERENCES.map(({ text }) => `${text} means nothing. `)
+    .join('')
+    .repeat(9);
+  const mean = await embedder.embedQuery(text);
+  const { vectors: parts } = await embedder.embedPassages([text]);
+  expect(parts.length).toBeGreaterThan(3 * embedder.dimensions);
+  const sum = new Float64Array(embedder.dimensions);
+  for (const [at, value] of parts.entries()) sum[at % sum.length]! += value;
+  const length = Math.hypot(...sum);
+  for (const [at, value] of sum.entries()) expect(mean[at]).toBeCloseTo(value / length, 7);
+  expect(await embedder.embedQuery(text)).toEqual(mean);
+  const { vectors: both } = await embedder.embedTexts('query', ['a', text], { pointerOf: String });
+  expect(Float64Array.from(both.subarray(embedder.dimensions))).toEqual(mean);
+  const refused = { code: 'invalid_request', problems: [{ code: 'value_too_long' }] };
+  await expect(embedder.embedQuery('word '.repeat(9_000))).rejects.toMatchObject(refused);
   const { vectors, splits } = await embedder.embedPassages(['a', 'word '.repeat(255), 'b']);
   expect(splits.slice(0, 3)).toEqual(Uint32Array.of(1, 3, 3));
   expect(vectors).toHaveLength(5 * embedder.dimensions);

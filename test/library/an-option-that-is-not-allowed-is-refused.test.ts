@@ -151,7 +151,6 @@ describe('of the native module', () => {
     recordBytes: LIMITS.record_bytes,
     pageBytes: LIMITS.page_bytes,
     databaseColumns: LIMITS.database_columns,
-    passagesPerRecord: LIMITS.passages_per_record,
     changeRetentionDays: LIMITS.change_retention_days,
   };
 

@@ -46,11 +46,20 @@ test('a text that is refused is named among those of several slices', async () =
   }
 });
 
+test('a long text is one of a search, or too long for a record', async () => {
+  const input = 'deep water '.repeat(300);
+  const { status, body } = await embed({ input });
+  expect([status, body.data[0].embedding.length]).toEqual([200, 384]);
+  expect(body.usage.prompt_tokens).toBeGreaterThan(600);
+  const ofRecord = await embed({ input, kind: 'record' });
+  expect([ofRecord.status, ofRecord.body.errors[0].code]).toEqual([400, 'value_too_long']);
+});
+
 test.each([
   ['a NUL', '\0', 'invalid_value'],
   ['no known word', UNKNOWN, 'invalid_value'],
   ['too many bytes', 'x'.repeat(8_002), 'value_too_long'],
-  ['too many tokens', 'deep water '.repeat(300), 'value_too_long'],
+  ['too many passages', '!'.repeat(8_000), 'value_too_long'],
 ])('a single text with %s is refused as the input', async (_, input, code) => {
   const { status, body } = await embed({ input });
   expect([status, body.code, body.errors[0].pointer]).toEqual([400, 'invalid_request', '/input']);

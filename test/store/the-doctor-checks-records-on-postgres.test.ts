@@ -64,7 +64,7 @@ test('what cosift wrote is in order', async () => {
 });
 
 test('what was stored under higher limits is in order', async () => {
-  const store = new PostgresStore(pglite, { ...LIMITS, passages_per_record: 1, database_columns: 1 });
+  const store = new PostgresStore(pglite, { ...LIMITS, record_bytes: 1, database_columns: 1 });
   for (const id of ['vectors', 'texts']) {
     const { checks } = await store.examine(id, {});
     expect(checks.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok']);

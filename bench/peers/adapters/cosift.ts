@@ -177,7 +177,6 @@ export class Cosift implements Peer {
           recordBytes: 1 << 20,
           pageBytes: 4_194_304,
           databaseColumns: 20_000,
-          passagesPerRecord: 64,
           changeRetentionDays: 30,
         },
       }),

@@ -17,7 +17,7 @@ use crate::failure::NativeFailure;
 use crate::handles::{self, native_lines};
 use crate::options::EngineLimits;
 use crate::promise::outcome;
-use crate::results::{NativeExampleQuery, NativeTextLine};
+use crate::results::{NativeExampleQuery, NativePassageSettings, NativeTextLine};
 
 /// The rules for the records of one database.
 #[napi]
@@ -276,6 +276,12 @@ impl NativeTexts {
     #[napi]
     pub fn lines(&self, text: u32) -> Vec<NativeTextLine> {
         native_lines(self.texts.lines(text as usize))
+    }
+
+    /// How the texts are split.
+    #[napi]
+    pub fn passages(&self) -> NativePassageSettings {
+        self.texts.passages().into()
     }
 
     /// The content hashes of the rows, as an array in the binary format of PostgreSQL.

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use napi_derive::napi;
 
-use crate::results::{NativeLineProblem, NativeTextLine};
+use crate::results::{NativeLineProblem, NativePassageSettings, NativeTextLine};
 
 /// Records that were checked and wait for the vectors of their texts.
 #[napi]
@@ -25,6 +25,12 @@ impl Prepared {
     #[napi]
     pub fn lines(&self, text: u32) -> Vec<NativeTextLine> {
         native_lines(self.inner.lines(text as usize))
+    }
+
+    /// How the texts are split.
+    #[napi]
+    pub fn passages(&self) -> NativePassageSettings {
+        self.inner.passages().into()
     }
 
     /// Bad lines that were left out.
@@ -86,6 +92,12 @@ impl ReembeddingBatch {
     #[napi]
     pub fn lines(&self, text: u32) -> Vec<NativeTextLine> {
         native_lines(self.inner.lines(text as usize))
+    }
+
+    /// How the texts are split.
+    #[napi]
+    pub fn passages(&self) -> NativePassageSettings {
+        self.inner.passages().into()
     }
 
     /// Whether the database had nothing more when the batch was made.

@@ -12,8 +12,6 @@ pub struct EngineOptions {
     pub threads: Option<f64>,
     /// Megabytes of exact vectors that searches keep in memory.
     pub vector_megabytes: f64,
-    /// Whether nothing is written, because another process may have the directory open; none given: no.
-    pub read_only: Option<bool>,
     /// What requests may hold at most.
     pub limits: EngineLimits,
 }
@@ -35,8 +33,6 @@ pub struct EngineLimits {
     pub page_bytes: f64,
     /// Distinct column names of a database.
     pub database_columns: f64,
-    /// Passages of a record.
-    pub passages_per_record: f64,
     /// Days that the change feed keeps a change.
     pub change_retention_days: f64,
 }
@@ -55,7 +51,6 @@ impl TryFrom<EngineLimits> for Limits {
             record_bytes: integer("recordBytes", limits.record_bytes)?,
             page_bytes: integer("pageBytes", limits.page_bytes)?,
             database_columns: integer("databaseColumns", limits.database_columns)?,
-            passages_per_record: integer("passagesPerRecord", limits.passages_per_record)?,
             keep_changes: Duration::from_secs(24 * 3600)
                 * integer("changeRetentionDays", limits.change_retention_days)? as u32,
             ..Self::default()

@@ -1,8 +1,8 @@
 //! Results as objects of JavaScript.
 
 use cosift_engine::{
-    Committed, Error, ExampleQuery, LineError, MetricsReading, Page, Pages, SearchStats, Status,
-    TextLine,
+    Committed, Error, ExampleQuery, LineError, MetricsReading, Page, Pages, PassageSettings,
+    SearchStats, Status, TextLine,
 };
 use napi::bindgen_prelude::{Either, Float64Array, Uint8Array};
 use napi_derive::napi;
@@ -76,6 +76,27 @@ pub struct NativeTextLine {
 impl From<TextLine> for NativeTextLine {
     fn from(TextLine { column, start, end }: TextLine) -> Self {
         Self { column, start, end }
+    }
+}
+
+/// How texts are split into passages.
+#[napi(object)]
+pub struct NativePassageSettings {
+    /// Passages that a record may have.
+    pub per_record: u32,
+    /// Tokens of a passage at most.
+    pub tokens: Option<u32>,
+    /// Tokens that a passage repeats of the one before it, at most.
+    pub overlap: Option<u32>,
+}
+
+impl From<PassageSettings> for NativePassageSettings {
+    fn from(settings: PassageSettings) -> Self {
+        Self {
+            per_record: settings.per_record(),
+            tokens: settings.tokens,
+            overlap: settings.overlap,
+        }
     }
 }
 

@@ -46,6 +46,6 @@ pub use record::{InvalidVector, RecordId, RecordUuid, ValidationCode, Validation
 pub use reembedding::ReembeddingBatch;
 pub use runtime::{Event, EventCode, EventLevel, MetricsReading, StopFlag, TakenEvents};
 pub use search::{ExampleQuery, ExternalSelection, Page, Pages, SearchStats};
-pub use settings::TextLine;
+pub use settings::{PassageSettings, TextLine};
 pub use store::{Header, StoreError};
 pub use write::{Committed, Embedded, Format, LineError, Prepared, Status, Upserted};

@@ -15,8 +15,6 @@ pub struct Limits {
     pub page_bytes: usize,
     /// Maximal number of distinct column names of a database. A database that has more already keeps them.
     pub database_columns: usize,
-    /// Maximal number of passages of a record: of the parts that a text beyond the window of the model is split into.
-    pub passages_per_record: usize,
     /// How long the change feed keeps a change.
     pub keep_changes: Duration,
     /// Maximal bytes of exact vectors that searches keep in memory, of all databases.
@@ -31,7 +29,6 @@ impl Default for Limits {
             record_bytes: 1 << 20,
             page_bytes: 4 << 20,
             database_columns: 10_000,
-            passages_per_record: 64,
             keep_changes: Duration::from_secs(30 * 24 * 3600),
             vector_bytes: 1 << 30,
         }

@@ -9,7 +9,7 @@ use crate::disk::{Disk, remove_if_exists};
 use crate::error::Error;
 use crate::record::{Vectors, record_hash};
 use crate::runtime::now_ms;
-use crate::settings::{RecordText, Settings, TextLine};
+use crate::settings::{PassageSettings, RecordText, Settings, TextLine};
 use crate::store::{
     CREATED_AT, CommitRange, CopiedRecord, FeedData, Header, Reader, SETTINGS, Store, StoreError,
     store_path,
@@ -214,6 +214,7 @@ impl ReembeddingStore {
             })
             .collect();
         Ok(ReembeddingBatch {
+            passages: self.settings.passages,
             texts,
             since,
             commits,
@@ -249,7 +250,7 @@ impl ReembeddingStore {
         Ok(embedded)
     }
 
-    /// Copies the commits of a batch, with the vectors of its texts. A text may have `max_passages`. After an error nothing is
+    /// Copies the commits of a batch, with the vectors of its texts. After an error nothing is
     /// copied, and the same batch can be committed again.
     ///
     /// # Errors
@@ -259,7 +260,6 @@ impl ReembeddingStore {
         &mut self,
         batch: &ReembeddingBatch,
         embedded: &Embedded,
-        max_passages: usize,
     ) -> Result<(), Error> {
         let other_model =
             !batch.texts.is_empty() && embedded.fingerprint != self.settings.fingerprint;
@@ -267,7 +267,7 @@ impl ReembeddingStore {
             return Err(Error::Stale);
         }
         let dimensions = self.settings.dimensions;
-        let vectors = TextVectors::of(embedded, &batch.texts, dimensions)?;
+        let vectors = TextVectors::of(embedded, &batch.texts, &self.settings)?;
         let records = batch
             .records
             .iter()
@@ -275,7 +275,7 @@ impl ReembeddingStore {
                 let vectors = match source {
                     VectorSource::Given(vectors) => Some(vectors.clone()),
                     VectorSource::Text(text) => {
-                        let vectors = vectors.get(*text, max_passages)?;
+                        let vectors = vectors.get(*text)?;
                         Some(vectors.map_err(|too_many| too_many.error_of(record.header.id))?)
                     }
                     VectorSource::None => Some(Vectors::none(dimensions)),
@@ -293,6 +293,7 @@ impl ReembeddingStore {
 /// The records of some commits, before their texts are embedded.
 #[derive(Debug)]
 pub struct ReembeddingBatch {
+    passages: PassageSettings,
     texts: Vec<RecordText>,
     /// The last commit of the re-embedding store when the batch was read.
     since: u64,
@@ -314,6 +315,12 @@ impl ReembeddingBatch {
         self.texts
             .get(text)
             .map_or_else(Vec::new, RecordText::lines)
+    }
+
+    /// How the texts are split.
+    #[must_use]
+    pub fn passages(&self) -> PassageSettings {
+        self.passages
     }
 
     /// Whether the database had no later commits when the batch was read.

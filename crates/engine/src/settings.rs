@@ -1,7 +1,9 @@
 //! The settings of a database.
 
-use std::collections::BTreeMap;
-use std::ops::{Range, RangeInclusive};
+mod lexical;
+mod passages;
+
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -9,6 +11,9 @@ use serde_json::{Map, Value, json};
 use crate::error::Error;
 use crate::json::write_text;
 use crate::record::{Data, OwnedValue, Value as Cell};
+pub(crate) use crate::settings::lexical::Lexical;
+pub(crate) use crate::settings::passages::MAX_PASSAGES;
+pub use crate::settings::passages::PassageSettings;
 use crate::store::StoreError;
 
 /// Maximal number of dimensions of a vector.
@@ -28,6 +33,8 @@ const DEFAULTS: &str = "defaults";
 pub(crate) struct Settings {
     /// The columns whose values are embedded, in order; `None` embeds every string column as `column: value`.
     pub embed: Option<Vec<String>>,
+    /// How their texts are split.
+    pub passages: PassageSettings,
     /// The name of the embedding model; `None` if callers give the vectors.
     pub model: Option<String>,
     /// Identifies everything that the vectors of the model depend on: another fingerprint means other vectors.
@@ -43,7 +50,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// Whether records have the same vectors with these settings and with `other`.
     pub(crate) fn makes_vectors_of(&self, other: &Self) -> bool {
-        self.embed == other.embed && self.has_model_of(other)
+        self.embed == other.embed && self.passages == other.passages && self.has_model_of(other)
     }
 
     fn has_model_of(&self, other: &Self) -> bool {
@@ -53,9 +60,11 @@ impl Settings {
     }
 
     /// Whether a record whose text is `text` keeps the vectors that it has with the settings `before`, because the same
-    /// model made them of the same text.
+    /// model made them of the same passages.
     pub(crate) fn keeps_vectors(&self, text: &RecordText, before: &Self, data: &Data) -> bool {
-        self.has_model_of(before) && before.text_of(data).as_ref() == Some(text)
+        self.has_model_of(before)
+            && self.passages.split_as(&before.passages)
+            && before.text_of(data).as_ref() == Some(text)
     }
 
     /// These settings with the vectors of `other`.
@@ -114,6 +123,7 @@ impl Settings {
         }
         Ok(Self {
             embed,
+            passages: PassageSettings::parse(value.pointer("/embed/passages"))?,
             model: text("model"),
             fingerprint: text("fingerprint"),
             dimensions: dimensions as usize,
@@ -157,12 +167,16 @@ impl Settings {
         members.insert("model".into(), json!(self.model));
         members.insert("fingerprint".into(), json!(self.fingerprint));
         members.insert("dimensions".into(), json!(self.dimensions));
-        members.insert(
-            "embed".into(),
-            self.embed
-                .as_ref()
-                .map_or_else(|| json!({}), |names| json!({"columns": names})),
-        );
+        let columns = self.embed.as_ref().map(|names| ("columns", json!(names)));
+        let passages = self
+            .passages
+            .to_json()
+            .map(|passages| ("passages", passages));
+        let embed = columns.into_iter().chain(passages);
+        let embed: Map<String, Value> = embed
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        members.insert("embed".into(), Value::Object(embed));
         members.insert("lexical".into(), self.lexical.to_json());
         members.extend(
             self.kept
@@ -247,59 +261,6 @@ impl Settings {
     }
 }
 
-/// Which words of records searches can take into account.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Lexical {
-    /// None.
-    #[default]
-    Off,
-    /// Those of the embedded columns.
-    Embedded,
-    /// Those of these columns, each with its weight.
-    Columns(BTreeMap<String, u32>),
-}
-
-/// The weights of columns.
-const WORD_WEIGHTS: RangeInclusive<u64> = 1..=100;
-
-impl Lexical {
-    pub(crate) fn is_on(&self) -> bool {
-        *self != Self::Off
-    }
-
-    fn parse(value: Option<&Value>) -> Result<Self, Error> {
-        let columns = match value {
-            None | Some(Value::Null | Value::Bool(false)) => return Ok(Self::Off),
-            Some(Value::Bool(true)) => return Ok(Self::Embedded),
-            Some(value) => value.get("columns").and_then(Value::as_object),
-        };
-        let weight_of = |weight: &Value| {
-            let weight = weight.as_u64()?;
-            WORD_WEIGHTS.contains(&weight).then_some(weight as u32)
-        };
-        let columns = columns.and_then(|columns| {
-            let columns = columns.iter();
-            let columns = columns.map(|(name, weight)| Some((name.clone(), weight_of(weight)?)));
-            columns.collect::<Option<BTreeMap<_, _>>>()
-        });
-        match columns {
-            Some(columns) if !columns.is_empty() => Ok(Self::Columns(columns)),
-            _ => {
-                let detail = "must be true, false, or have columns with weights from 1 to 100";
-                Err(Error::request("/lexical", detail))
-            }
-        }
-    }
-
-    fn to_json(&self) -> Value {
-        match self {
-            Self::Off => json!(false),
-            Self::Embedded => json!(true),
-            Self::Columns(columns) => json!({ "columns": columns }),
-        }
-    }
-}
-
 /// Reads the members of [`KEPT`].
 fn kept_of(settings: &Value) -> Result<Map<String, Value>, Error> {
     let mut kept = Map::new();
@@ -361,6 +322,8 @@ mod tests {
     fn settings() -> Settings {
         Settings {
             embed: Some(vec!["title".to_owned(), ",\"crc\":1}".to_owned()]),
+            passages: PassageSettings::parse(Some(&json!({ "tokens": 99, "overlap": 0 })))
+                .expect("in range"),
             model: Some("model".to_owned()),
             fingerprint: Some("4f2a".to_owned()),
             dimensions: 384,

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { COLUMN_TYPES } from '../../readers/column-types.js';
 import { FORMATS } from '../../readers/option-text.js';
+import { withEmbedOptions } from '../embed-options.js';
 import { withLexicalOptions } from '../lexical-options.js';
 import { addText, parseColumns, parseCount } from '../option-values.js';
 import { checkDatabase, targetCommand } from '../target.js';
@@ -15,7 +16,14 @@ import {
 import type { ImportOptions } from './store-records.js';
 
 export function importCommand(): Command {
-  return withLexicalOptions(targetCommand('import'), 'create the database with an index of its words')
+  const command = withLexicalOptions(
+    targetCommand('import'),
+    'create the database with an index of its words',
+  );
+  return withEmbedOptions(
+    command,
+    'columns to search by meaning, comma-separated, or one for each use of the option (default: every text)',
+  )
     .summary('store the records of a CSV, JSON or Parquet file')
     .description(
       'Store the records of a file: NDJSON, JSON, CSV, TSV or Parquet, plain or compressed by gzip or zstd. Importing ' +
@@ -25,11 +33,6 @@ export function importCommand(): Command {
     )
     .argument('<file>', 'file to import, whose format is detected from its content; or - for a pipe')
     .requiredOption('--database <id>', 'database to store in, created if missing', checkDatabase)
-    .option(
-      '--embed <columns>',
-      'columns to search by meaning, comma-separated, or one for each use of the option (default: every text)',
-      parseColumns,
-    )
     .option('--dimensions <n>', 'for a database of your own vectors: numbers per vector', parseCount)
     .option(
       '--id-column <name>',

@@ -1,7 +1,7 @@
-import { checkLines, SHORT_RECORD_BYTES } from '../../databases/index.js';
+import { checkLines, shortRecordBytes } from '../../databases/index.js';
 import type { Input } from '../../readers/input.js';
 import type { RejectedRow, Row } from '../../readers/rows.js';
-import { LIMITS, type LineEvent } from '../../schema/index.js';
+import { type DatabaseSettings, LIMITS, type LineEvent } from '../../schema/index.js';
 import { printable } from '../failure.js';
 import { plural } from '../progress-bar.js';
 import type { BadRows } from './bad-rows.js';
@@ -35,7 +35,7 @@ async function checkRows(
   { badRows, stop, onProgress }: DryRunCalls,
 ): Promise<string[]> {
   const columns = input.inspection?.names.length;
-  const suspects = new Suspects(columns);
+  const suspects = new Suspects(columns, target.settings);
   const refused = new Set<Row>();
   const kept: Row[] = [];
   const searched = target.searched && new SearchedText(target.searched.columns);
@@ -98,18 +98,20 @@ class Suspects {
   /** The names of columns of records that have passed. The rows of a table share them. */
   readonly #passed = new WeakSet<readonly string[]>();
   readonly #mayExceedColumns: boolean;
+  readonly #shortBytes: number;
   /** Rows that are being checked. */
   #rows: Row[] = [];
   #checked = 0;
 
-  constructor(columns: number | undefined) {
+  constructor(columns: number | undefined, settings: DatabaseSettings) {
+    this.#shortBytes = shortRecordBytes(settings);
     this.#mayExceedColumns = columns === undefined || columns > LIMITS.database_columns;
   }
 
   has(row: Row): boolean {
     const isSuspect =
       !row.isOfColumns ||
-      (row.maxBytes > SHORT_RECORD_BYTES && row.json.length > SHORT_RECORD_BYTES) ||
+      (row.maxBytes > this.#shortBytes && row.json.length > this.#shortBytes) ||
       this.#mayExceedColumns ||
       !this.#passed.has(row.names);
     if (isSuspect) this.#rows.push(row);

@@ -5,6 +5,7 @@ import { OtherKind } from '../../readers/identity/other-kind.js';
 import type { Input, InputOptions } from '../../readers/input.js';
 import type { Row } from '../../readers/rows.js';
 import type { DatabaseDescription, DatabaseSettings, ValueFormats } from '../../schema/index.js';
+import { type EmbedOptions, embedIn } from '../embed-options.js';
 import { describe, printable } from '../failure.js';
 import { type LexicalOptions, lexicalIn } from '../lexical-options.js';
 import { duration, type ProgressBar, plural } from '../progress-bar.js';
@@ -15,9 +16,8 @@ import { type UpsertCalls, type UpsertResult, upsertResumably } from './resumabl
 import { SearchedText } from './searched-text.js';
 import { reportTakenIds } from './taken-ids.js';
 
-export interface ImportOptions extends TargetOptions, InputOptions, LexicalOptions {
+export interface ImportOptions extends TargetOptions, InputOptions, EmbedOptions, LexicalOptions {
   database: string;
-  embed?: string[];
   dimensions?: number;
   badRows?: string;
   dryRun?: boolean;
@@ -242,8 +242,9 @@ async function dropEmpty(database: Database): Promise<void> {
 
 export function settingsOf({ embed, dimensions, ...options }: ImportOptions): DatabaseSettings {
   const lexical = lexicalIn<number>(options);
+  const embedded = embedIn<NonNullable<DatabaseSettings['embed']>>(embed, options);
   return {
-    ...(embed !== undefined && { embed: { columns: embed } }),
+    ...(embedded !== undefined && { embed: embedded }),
     ...(dimensions !== undefined && { dimensions }),
     ...(lexical !== undefined && { lexical }),
   };

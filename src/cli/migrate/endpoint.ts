@@ -28,6 +28,5 @@ export const LIMITS_OF_MIGRATION: Limits = {
   batch_bytes: maxOf('batch_bytes'),
   record_bytes: maxOf('record_bytes'),
   database_columns: maxOf('database_columns'),
-  passages_per_record: maxOf('passages_per_record'),
   change_retention_days: 36_500,
 };

@@ -13,6 +13,7 @@ const OPTIONS = [
   ['/search/prefix', '--prefix'],
   ['/highlights', '--highlights'],
   ['/passages', '--passages'],
+  ['/embed/passages', '--passages'],
   ['/neighbours', '--neighbours'],
   ['/search/boosts', '--boost'],
   ['/defaults', '--default'],

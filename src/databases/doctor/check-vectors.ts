@@ -46,9 +46,10 @@ export async function checkVectors(
     },
   ];
   const texts = sample.map(({ text }) => text);
-  // A text beyond the window has several vectors, or one of its beginning only, which an earlier release made.
+  // A text that is too long for one vector has several, or one of its beginning only, which an earlier release made.
   const lines = (at: number) => [{ column: '', start: 0, end: texts[at]!.length }];
-  const split = { lines, maxPassages: 0 };
+  const { tokens } = settings.embed?.passages ?? {};
+  const split = { lines, passages: { perRecord: 0, tokens } };
   const embedded = await embedder.embedPassages(texts, { call: {}, waitForRoom: true, signal, split });
   const { vectors } = embedded;
   const tooLong = new Set(embedded.splits.filter((_, at) => at % 3 === 0));

@@ -496,6 +496,24 @@ export interface DatabaseSettings<T = Data> {
    */
   embed?:
     | {
+        /** How long texts are split into passages, which have a vector each. */
+        passages?:
+          | {
+              /** Passages that a text may have; a record with more is refused. Default: 64. From 1 to 4096. */
+              per_record?: number | undefined;
+              /**
+               * Tokens of a passage at most, with those that the model adds; at most its window. A text with more
+               * is split. Default: half of the window, and only a text that is longer than the window is split.
+               * From 16 to 65536.
+               */
+              tokens?: number | undefined;
+              /**
+               * Tokens that a passage repeats of the one before it, at most; at most half of the tokens of a
+               * passage. Default: an eighth. From 0 to 32768.
+               */
+              overlap?: number | undefined;
+            }
+          | undefined;
         /** Columns to embed, in this order. Default: every string column. 1 to 256 items. */
         columns?: readonly ColumnName<T>[] | undefined;
       }
@@ -553,6 +571,25 @@ export interface DatabaseChanges<T = Data> {
     | {
         /** Columns to embed, in this order. Default: every string column. 1 to 256 items. */
         columns?: readonly ColumnName<T>[] | null | undefined;
+        /** How long texts are split into passages, which have a vector each. */
+        passages?:
+          | {
+              /** Passages that a text may have; a record with more is refused. Default: 64. From 1 to 4096. */
+              per_record?: number | null | undefined;
+              /**
+               * Tokens of a passage at most, with those that the model adds; at most its window. A text with more
+               * is split. Default: half of the window, and only a text that is longer than the window is split.
+               * From 16 to 65536.
+               */
+              tokens?: number | null | undefined;
+              /**
+               * Tokens that a passage repeats of the one before it, at most; at most half of the tokens of a
+               * passage. Default: an eighth. From 0 to 32768.
+               */
+              overlap?: number | null | undefined;
+            }
+          | null
+          | undefined;
       }
     | null
     | undefined;

@@ -401,6 +401,22 @@ export interface DatabaseDescription {
    * string, as `column: value` lines. The elements of a list are joined by `, `.
    */
   embed: {
+    /** How long texts are split into passages, which have a vector each. */
+    passages?: {
+      /** Passages that a text may have; a record with more is refused. Default: 64. From 1 to 4096. */
+      per_record?: number;
+      /**
+       * Tokens of a passage at most, with those that the model adds; at most its window. A text with more
+       * is split. Default: half of the window, and only a text that is longer than the window is split.
+       * From 16 to 65536.
+       */
+      tokens?: number;
+      /**
+       * Tokens that a passage repeats of the one before it, at most; at most half of the tokens of a
+       * passage. Default: an eighth. From 0 to 32768.
+       */
+      overlap?: number;
+    };
     /** Columns to embed, in this order. Default: every string column. 1 to 256 items. */
     columns?: string[];
   };
@@ -435,8 +451,6 @@ export interface DatabaseDescription {
     created_at: string;
     /** When records were last written or deleted. */
     last_write_at: string;
-    /** Where another process writes the records: when they were last read. The data is of this time. */
-    as_of?: string;
   };
   /** The re-embedding with another model, if there is one. */
   reembedding?: Reembedding;
@@ -488,6 +502,22 @@ export interface Reembedding {
    * string, as `column: value` lines. The elements of a list are joined by `, `.
    */
   embed: {
+    /** How long texts are split into passages, which have a vector each. */
+    passages?: {
+      /** Passages that a text may have; a record with more is refused. Default: 64. From 1 to 4096. */
+      per_record?: number;
+      /**
+       * Tokens of a passage at most, with those that the model adds; at most its window. A text with more
+       * is split. Default: half of the window, and only a text that is longer than the window is split.
+       * From 16 to 65536.
+       */
+      tokens?: number;
+      /**
+       * Tokens that a passage repeats of the one before it, at most; at most half of the tokens of a
+       * passage. Default: an eighth. From 0 to 32768.
+       */
+      overlap?: number;
+    };
     /** Columns to embed, in this order. Default: every string column. 1 to 256 items. */
     columns?: string[];
   };

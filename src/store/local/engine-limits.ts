@@ -10,7 +10,6 @@ export function engineLimits(limits: Limits): EngineLimits {
     recordBytes: limits.record_bytes,
     pageBytes: limits.page_bytes,
     databaseColumns: limits.database_columns,
-    passagesPerRecord: limits.passages_per_record,
     changeRetentionDays: limits.change_retention_days,
   };
 }

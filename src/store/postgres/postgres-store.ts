@@ -111,7 +111,7 @@ export class PostgresStore implements RecordStore, MigrationSupport {
     const any = {
       ...limits,
       database_columns: maxOf('database_columns'),
-      passages_per_record: maxOf('passages_per_record'),
+      record_bytes: maxOf('record_bytes'),
     };
     this.#examiner = new Examiner(new Catalog(any, servers));
     const leases = new PostgresReembeddingLeases(database);

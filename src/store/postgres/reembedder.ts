@@ -1,4 +1,4 @@
-import type { TextLine } from '../../api/text-line.js';
+import type { PassageSettings, TextLine } from '../../api/text-line.js';
 import { CosiftError } from '../../errors.js';
 import type { EmbeddedVectors } from '../embedded-vectors.js';
 import { type NativeTexts, native } from '../local/binding.js';
@@ -62,6 +62,10 @@ class Batch implements ReembeddingBatch {
 
   lines(text: number): TextLine[] {
     return this.native.lines(text);
+  }
+
+  passages(): PassageSettings {
+    return this.native.passages();
   }
 }
 

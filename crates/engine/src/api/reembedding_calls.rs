@@ -68,10 +68,9 @@ impl Engine {
         embedded: Embedded,
         done: Done<u64>,
     ) {
-        let max_passages = self.limits.passages_per_record;
         self.with(id, done, move |engine, database| {
             engine.reembeddings.with(&database.id, |store| {
-                store.commit(&batch, &embedded, max_passages)?;
+                store.commit(&batch, &embedded)?;
                 Ok(store.done)
             })
         });
@@ -111,7 +110,6 @@ impl Engine {
     ) {
         let (engine, id) = (Arc::clone(self), id.to_owned());
         self.threads.admin.run(done, move || {
-            engine.check_writable()?;
             let database = engine.database(&id)?;
             work(&engine, &database)
         });
@@ -125,7 +123,6 @@ impl Engine {
     ) {
         let engine = Arc::clone(self);
         self.threads.switches.run(done, move || {
-            engine.check_writable()?;
             if engine.is_closed() {
                 return Err(Error::Closed);
             }

@@ -278,6 +278,19 @@ fn texts_of_rows_get_vectors_in_their_order_and_a_text_with_too_many_passages_is
             assert_eq!(vectors, texts.vectors(&split()).expect("made"));
         }
     }
+    // Without another text, a lower limit keeps the vectors, and other passages do not.
+    for (passages, count) in [
+        (json!({ "per_record": 1 }), 0),
+        (json!({ "tokens": 20 }), 2),
+        (json!({ "overlap": 0 }), 2),
+    ] {
+        let mut before: Value = serde_json::from_str(&settings("m", "text")).expect("settings");
+        before["embed"]["passages"] = passages;
+        let kept = rules
+            .texts_of(&rows.list(), Some(&before.to_string()))
+            .expect("data");
+        assert_eq!(kept.texts().len(), count, "{before}");
+    }
     let vectors = texts.vectors(&split()).expect("3 vectors");
     let counts: Vec<_> = vectors
         .iter()

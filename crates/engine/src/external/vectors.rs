@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::external::row::ExternalRow;
 use crate::external::rules::ExternalRules;
 use crate::record::{Data, Passages, Vectors, content_hash, q30_to_f32, record_hash};
-use crate::settings::{RecordText, Settings, TextLine};
+use crate::settings::{PassageSettings, RecordText, Settings, TextLine};
 use crate::write::{Embedded, TextVectors, VectorSource, parse_data};
 
 /// The vectors of a record.
@@ -56,8 +56,7 @@ impl From<&Vectors> for ExternalVectors {
 /// Rows that get other vectors.
 #[derive(Debug)]
 pub struct ExternalTexts {
-    dimensions: usize,
-    max_passages: usize,
+    settings: Settings,
     texts: Vec<RecordText>,
     /// The integer id of each row, and where its vectors come from.
     rows: Vec<(u64, VectorSource)>,
@@ -99,8 +98,7 @@ impl ExternalRules {
             found.push((row.header.id, source));
         }
         Ok(ExternalTexts {
-            dimensions: self.settings.dimensions,
-            max_passages: self.limits.passages_per_record,
+            settings: settings.clone(),
             texts,
             rows: found,
             hashes,
@@ -120,6 +118,11 @@ impl ExternalTexts {
         text.map_or_else(Vec::new, RecordText::lines)
     }
 
+    /// How the texts are split.
+    pub fn passages(&self) -> PassageSettings {
+        self.settings.passages
+    }
+
     /// The content hash of each row: that of a record whose vector comes from a model.
     pub fn hashes(&self) -> &[[u8; 16]] {
         &self.hashes
@@ -130,12 +133,12 @@ impl ExternalTexts {
     /// # Errors
     /// [`Error::Dimensions`], [`Error::Vector`]; [`Error::Invalid`] for a text with more passages than allowed.
     pub fn vectors(&self, embedded: &Embedded) -> Result<Vec<(u64, ExternalVectors)>, Error> {
-        let vectors = TextVectors::of(embedded, &self.texts, self.dimensions)?;
+        let vectors = TextVectors::of(embedded, &self.texts, &self.settings)?;
         let of_row = |(id, source): &(u64, VectorSource)| {
             let vectors = match source {
                 VectorSource::Given(kept) => kept.into(),
                 VectorSource::Text(text) => {
-                    let vectors = vectors.get(*text, self.max_passages)?;
+                    let vectors = vectors.get(*text)?;
                     (&vectors.map_err(|too_many| too_many.error_of(*id))?).into()
                 }
                 VectorSource::None | VectorSource::Unchanged => ExternalVectors::default(),

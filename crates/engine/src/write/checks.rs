@@ -4,7 +4,7 @@ use crate::columns::ColumnNames;
 use crate::error::Error;
 use crate::json::write_text;
 use crate::record::{Data, OwnedValue, ValidationCode, ValidationError, Vectors, to_unit_q30};
-use crate::settings::Settings;
+use crate::settings::{MAX_PASSAGES, Settings};
 use crate::write::parsing::{GivenPassage, NewRecord};
 
 pub(super) fn invalid_vector(detail: impl Into<String>) -> ValidationError {
@@ -75,7 +75,6 @@ pub(super) fn check_passages(
     settings: &Settings,
     record: &NewRecord,
     passages: Vec<GivenPassage>,
-    max: usize,
 ) -> Result<Vectors, ValidationError> {
     let refused = |code, detail: String| ValidationError::new(code, detail).within("passages");
     if record.vector.is_some() {
@@ -90,9 +89,10 @@ pub(super) fn check_passages(
         let detail = "must have at least one passage";
         return Err(refused(ValidationCode::InvalidValue, detail.into()));
     }
-    if passages.len() > max {
+    // The setting is not asked: a record that is stored stays valid when it changes.
+    if passages.len() > MAX_PASSAGES as usize {
         let detail = format!(
-            "there are {} passages, at most {max} are allowed (passages_per_record)",
+            "there are {} passages, at most {MAX_PASSAGES} are allowed",
             passages.len()
         );
         return Err(refused(ValidationCode::TooManyPassages, detail));

@@ -93,10 +93,10 @@ pub(crate) fn stage_commit(
     {
         return Err(Error::Stale);
     }
-    let vectors = TextVectors::of(embedded, &prepared.texts, settings.dimensions)?;
+    let vectors = TextVectors::of(embedded, &prepared.texts, settings)?;
     if let Some(patch) = &mut prepared.patch {
         let embedded = (&prepared.texts[..], &vectors);
-        return match stage_patch(stage, context, (patch, &prepared.limits), embedded)? {
+        return match stage_patch(stage, context, (patch, prepared.max_columns), embedded)? {
             Some((upserted, record)) => Ok(Committed {
                 at: context.now,
                 results: vec![upserted],
@@ -193,14 +193,13 @@ fn checked_vectors(
         let detail = "no integer id is left: give one";
         return Ok(Err(ValidationError::new(ValidationCode::InvalidId, detail)));
     }
-    let limits = &prepared.limits;
-    if let Err(problem) = check_columns(&stage.names, &record.new.data, limits.columns) {
+    if let Err(problem) = check_columns(&stage.names, &record.new.data, prepared.max_columns) {
         return Ok(Err(problem));
     }
     Ok(match &record.vector {
         VectorSource::Given(given) => Ok(Some(given.clone())),
         VectorSource::Text(text) => {
-            let vectors = vectors.get(*text, limits.passages)?;
+            let vectors = vectors.get(*text)?;
             vectors.map(Some).map_err(TooManyPassages::problem)
         }
         VectorSource::None => Ok(Some(Vectors::none(prepared.settings.dimensions))),

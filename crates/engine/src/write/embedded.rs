@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::record::{Passage, ValidationCode, ValidationError, Vectors, text_vector};
-use crate::settings::RecordText;
+use crate::settings::{RecordText, Settings};
 
 /// The vectors of texts, and the model that made them.
 #[derive(Debug, Default)]
@@ -21,6 +21,7 @@ pub struct Embedded {
 /// An [`Embedded`] by texts.
 pub(crate) struct TextVectors<'a> {
     dimensions: usize,
+    max_passages: usize,
     texts: &'a [RecordText],
     vectors: &'a [f32],
     splits: Vec<Split<'a>>,
@@ -49,8 +50,8 @@ impl TooManyPassages {
     pub(crate) fn problem(self) -> ValidationError {
         let Self { passages, max } = self;
         let detail = format!(
-            "the text of the record makes at least {passages} passages, at most {max} are allowed (passages_per_record): \
-             embed fewer columns, or split the record"
+            "the text of the record makes at least {passages} passages, at most {max} are allowed \
+             (embed.passages.per_record): raise the setting, embed fewer columns, or split the record"
         );
         ValidationError::new(ValidationCode::TooManyPassages, detail).within("data")
     }
@@ -74,8 +75,9 @@ impl<'a> TextVectors<'a> {
     pub(crate) fn of(
         embedded: &'a Embedded,
         texts: &'a [RecordText],
-        dimensions: usize,
+        settings: &Settings,
     ) -> Result<Self, Error> {
+        let dimensions = settings.dimensions;
         let got = embedded.vectors.len();
         let (mut splits, mut expected) = (Vec::new(), 0);
         let (mut rest, mut next) = (&embedded.splits[..], 0);
@@ -103,6 +105,7 @@ impl<'a> TextVectors<'a> {
         }
         Ok(Self {
             dimensions,
+            max_passages: settings.passages.per_record() as usize,
             texts,
             vectors: &embedded.vectors,
             splits,
@@ -113,11 +116,7 @@ impl<'a> TextVectors<'a> {
     ///
     /// # Errors
     /// [`Error::Vector`] for a vector that is no unit vector of the model.
-    pub(crate) fn get(
-        &self,
-        text: usize,
-        max: usize,
-    ) -> Result<Result<Vectors, TooManyPassages>, Error> {
+    pub(crate) fn get(&self, text: usize) -> Result<Result<Vectors, TooManyPassages>, Error> {
         let before = self.splits.partition_point(|split| split.text < text);
         let split = self.splits.get(before).filter(|split| split.text == text);
         let Some(split) = split else {
@@ -127,7 +126,7 @@ impl<'a> TextVectors<'a> {
             };
             return Ok(Ok(Vectors::one(self.vector(at)?)));
         };
-        let passages = split.passages;
+        let (passages, max) = (split.passages, self.max_passages);
         if passages > max || split.places.len() != passages {
             return Ok(Err(TooManyPassages { passages, max }));
         }
@@ -163,6 +162,10 @@ mod tests {
         (0..count).map(text).collect()
     }
 
+    fn settings() -> Settings {
+        Settings::parse(r#"{"dimensions":1}"#).expect("settings")
+    }
+
     /// Vectors of one dimension, with alternating signs.
     fn embedded(vectors: usize, splits: &[u32]) -> Embedded {
         let sign = |at: usize| if at.is_multiple_of(2) { 1.0 } else { -1.0 };
@@ -177,9 +180,9 @@ mod tests {
     fn each_text_gets_its_own_vectors() {
         let texts = texts(5);
         let embedded = embedded(6, &[1, 3, 3, 0, 0, 4, 0, 3, 8, 0, 7, 9, 3, 80, 0]);
-        let vectors = TextVectors::of(&embedded, &texts, 1).expect("6 vectors");
+        let vectors = TextVectors::of(&embedded, &texts, &settings()).expect("6 vectors");
         let sign = |vectors: &Vectors| vectors.first[0].signum();
-        let get = |text| vectors.get(text, 64).expect("unit vectors");
+        let get = |text| vectors.get(text).expect("unit vectors");
         assert_eq!(get(0).map(|one| sign(&one)), Ok(1));
         let split = get(1).expect("3 passages");
         assert_eq!(sign(&split), -1);
@@ -209,7 +212,7 @@ mod tests {
             (4, &[1, 2, 1, 0, 0, 1, 1, 1, 1, 0, 0, 1]),
         ] {
             let embedded = embedded(vectors, splits);
-            let refused = TextVectors::of(&embedded, &texts, 1);
+            let refused = TextVectors::of(&embedded, &texts, &settings());
             assert!(refused.is_err(), "{vectors} {splits:?}");
         }
     }

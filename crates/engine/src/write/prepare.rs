@@ -65,7 +65,7 @@ pub(crate) fn parse(
             give_vectors(&mut parsed, vectors, settings.dimensions)?;
             let mut faults = Vec::new();
             for (at, new) in parsed.into_iter().enumerate() {
-                match check(settings, None, new, limits.passages_per_record) {
+                match check(settings, None, new) {
                     Ok(record) => records.push(record),
                     Err(mut problem) => {
                         problem.pointer = format!("/records/{at}{}", problem.pointer);
@@ -86,9 +86,8 @@ pub(crate) fn parse(
                 if text.is_empty() {
                     continue;
                 }
-                let checked = parse_line(text, needs_identity).and_then(|new| {
-                    check(settings, Some(line), new, limits.passages_per_record)
-                        .map_err(|problem| vec![problem])
+                let checked = parse_line(text, needs_identity, limits).and_then(|new| {
+                    check(settings, Some(line), new).map_err(|problem| vec![problem])
                 });
                 match checked {
                     Ok(record) => records.push(record),
@@ -133,13 +132,10 @@ fn check(
     settings: &Settings,
     line: Option<u64>,
     mut new: NewRecord,
-    max_passages: usize,
 ) -> Result<PreparedRecord, ValidationError> {
     give_way();
     let mut vector = match new.passages.take() {
-        Some(passages) => {
-            VectorSource::Given(check_passages(settings, &new, passages, max_passages)?)
-        }
+        Some(passages) => VectorSource::Given(check_passages(settings, &new, passages)?),
         None => {
             let given = new.vector.as_ref().map(Vec::len);
             check_vector(settings, given, new.embedded_by.as_deref())?;

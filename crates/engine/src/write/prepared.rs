@@ -7,7 +7,7 @@ use crate::limits::Limits;
 use crate::record::{
     Data, RecordId, RecordRow, RecordUuid, ValidationError, Vectors, hexadecimal, record_hash,
 };
-use crate::settings::{RecordText, Settings, TextLine};
+use crate::settings::{PassageSettings, RecordText, Settings, TextLine};
 use crate::snapshot::Published;
 use crate::write::checks::check_vector;
 use crate::write::deletion::RecordRef;
@@ -60,16 +60,8 @@ pub(crate) struct PreparedRecords {
     /// The patch, in place of records.
     pub(crate) patch: Option<PreparedPatch>,
     pub(crate) texts: Vec<RecordText>,
-    pub(crate) limits: RecordLimits,
-}
-
-/// What a commit checks of its records.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RecordLimits {
     /// The number of distinct column names that the database may have.
-    pub(crate) columns: usize,
-    /// The number of passages that a record may have.
-    pub(crate) passages: usize,
+    pub(crate) max_columns: usize,
 }
 
 /// A patch, and the text that needs a vector.
@@ -199,6 +191,12 @@ impl Prepared {
             .map_or_else(Vec::new, RecordText::lines)
     }
 
+    /// How the texts of the last call of [`Prepared::texts`] are split.
+    #[must_use]
+    pub fn passages(&self) -> PassageSettings {
+        self.lock().settings.passages
+    }
+
     /// The epoch of the database that the records were prepared for, in 32 hexadecimal digits. A database that is
     /// created later with the same id has another epoch.
     #[must_use]
@@ -247,10 +245,7 @@ impl PreparedRecords {
             records: Vec::new(),
             patch: None,
             texts: Vec::new(),
-            limits: RecordLimits {
-                columns: limits.database_columns,
-                passages: limits.passages_per_record,
-            },
+            max_columns: limits.database_columns,
         }
     }
 

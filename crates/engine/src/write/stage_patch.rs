@@ -7,7 +7,7 @@ use crate::settings::RecordText;
 use crate::write::checks::check_columns;
 use crate::write::embedded::TextVectors;
 use crate::write::patch::{Patched, PatchedVector};
-use crate::write::prepared::{PreparedPatch, PreparedRecord, RecordLimits};
+use crate::write::prepared::{PreparedPatch, PreparedRecord};
 use crate::write::stage::Stage;
 use crate::write::staged::{Comparison, Context, Upserted};
 
@@ -25,7 +25,7 @@ pub(super) type StagedPatch = (Upserted, Vec<u8>);
 pub(super) fn stage_patch(
     stage: &mut Stage,
     context: &Context<'_>,
-    (prepared, limits): (&mut PreparedPatch, &RecordLimits),
+    (prepared, max_columns): (&mut PreparedPatch, usize),
     (texts, vectors): (&[RecordText], &TextVectors<'_>),
 ) -> Result<Option<StagedPatch>, Error> {
     let settings = context.settings;
@@ -43,13 +43,13 @@ pub(super) fn stage_patch(
         is_changed,
         vector,
     } = patch.apply(settings, &stored)?;
-    check_columns(&stage.names, &data, limits.columns)
+    check_columns(&stage.names, &data, max_columns)
         .map_err(|problem| Error::invalid_records(vec![problem]))?;
     let vectors = match vector {
         PatchedVector::Stored => None,
         PatchedVector::None => Some(Vectors::none(settings.dimensions)),
         PatchedVector::Text(text) if texts.first() == Some(&text) => {
-            let vectors = vectors.get(0, limits.passages)?;
+            let vectors = vectors.get(0)?;
             Some(vectors.map_err(|many| Error::invalid_records(vec![many.problem()]))?)
         }
         PatchedVector::Text(text) => {

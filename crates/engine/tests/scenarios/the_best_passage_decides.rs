@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use cosift_engine::{Embedded, Format, Limits};
+use cosift_engine::{Embedded, Format};
 use serde_json::{Value, json};
 
 use crate::common::{
@@ -309,12 +309,10 @@ fn a_patch_of_other_columns_keeps_the_passages() {
 #[test]
 fn too_many_passages_are_refused_with_the_place_of_each_record() {
     let directory = tempfile::tempdir().expect("a directory");
-    let limits = Limits {
-        passages_per_record: 3,
-        ..Limits::default()
-    };
-    let server = Server::with_limits(directory.path(), limits);
-    server.create_with("db", &settings(MODEL)).expect("created");
+    let server = Server::open(directory.path());
+    let mut settings = settings(MODEL);
+    settings["embed"]["passages"] = json!({ "per_record": 3 });
+    server.create_with("db", &settings).expect("created");
     let embedded = || Embedded {
         vectors: vec![1.0; DIMENSIONS],
         splits: vec![1, 80, 0],

@@ -235,10 +235,25 @@ class NewRecord(TypedDict):
 ValueFormats = dict[str, str]
 
 
+class EmbedPassages(TypedDict):
+    """How long texts are split into passages, which have a vector each."""
+
+    per_record: NotRequired[int]
+    """Passages that a text may have; a record with more is refused. Default: 64. From 1 to 4096."""
+    tokens: NotRequired[int]
+    """Tokens of a passage at most, with those that the model adds; at most its window. A text with more is split.
+    Default: half of the window, and only a text that is longer than the window is split. From 16 to 65536."""
+    overlap: NotRequired[int]
+    """Tokens that a passage repeats of the one before it, at most; at most half of the tokens of a passage.
+    Default: an eighth. From 0 to 32768."""
+
+
 class Embed(TypedDict):
     """Which text of a record is embedded. Default: every column with a string, or with a list with a string, as
     `column: value` lines. The elements of a list are joined by `, `."""
 
+    passages: NotRequired[EmbedPassages]
+    """How long texts are split into passages, which have a vector each."""
     columns: NotRequired[Sequence[str]]
     """Columns to embed, in this order. Default: every string column. 1 to 256 items."""
 
@@ -288,12 +303,27 @@ class DatabaseSettings(TypedDict):
     change is written as JavaScript writes it. An import of CSV sets the formats of its columns."""
 
 
+class DatabaseChangesEmbedPassages(TypedDict):
+    """How long texts are split into passages, which have a vector each."""
+
+    per_record: NotRequired[Union[int, None]]
+    """Passages that a text may have; a record with more is refused. Default: 64. From 1 to 4096."""
+    tokens: NotRequired[Union[int, None]]
+    """Tokens of a passage at most, with those that the model adds; at most its window. A text with more is split.
+    Default: half of the window, and only a text that is longer than the window is split. From 16 to 65536."""
+    overlap: NotRequired[Union[int, None]]
+    """Tokens that a passage repeats of the one before it, at most; at most half of the tokens of a passage.
+    Default: an eighth. From 0 to 32768."""
+
+
 class DatabaseChangesEmbed(TypedDict):
     """Which text of a record is embedded. Default: every column with a string, or with a list with a string, as
     `column: value` lines. The elements of a list are joined by `, `."""
 
     columns: NotRequired[Union[Sequence[str], None]]
     """Columns to embed, in this order. Default: every string column. 1 to 256 items."""
+    passages: NotRequired[Union[DatabaseChangesEmbedPassages, None]]
+    """How long texts are split into passages, which have a vector each."""
 
 
 class DatabaseChangesLexical(TypedDict):
@@ -727,8 +757,6 @@ class DatabaseDescriptionTimes(TypedDict):
     """When the database was created."""
     last_write_at: str
     """When records were last written or deleted."""
-    as_of: NotRequired[str]
-    """Where another process writes the records: when they were last read. The data is of this time."""
 
 
 class DatabaseDescription(TypedDict):
@@ -810,10 +838,25 @@ class DoctorCheck(TypedDict):
     """What to do about the problem."""
 
 
+class ReembeddingEmbedPassages(TypedDict):
+    """How long texts are split into passages, which have a vector each."""
+
+    per_record: NotRequired[int]
+    """Passages that a text may have; a record with more is refused. Default: 64. From 1 to 4096."""
+    tokens: NotRequired[int]
+    """Tokens of a passage at most, with those that the model adds; at most its window. A text with more is split.
+    Default: half of the window, and only a text that is longer than the window is split. From 16 to 65536."""
+    overlap: NotRequired[int]
+    """Tokens that a passage repeats of the one before it, at most; at most half of the tokens of a passage.
+    Default: an eighth. From 0 to 32768."""
+
+
 class ReembeddingEmbed(TypedDict):
     """Which text of a record is embedded. Default: every column with a string, or with a list with a string, as
     `column: value` lines. The elements of a list are joined by `, `."""
 
+    passages: NotRequired[ReembeddingEmbedPassages]
+    """How long texts are split into passages, which have a vector each."""
     columns: NotRequired[list[str]]
     """Columns to embed, in this order. Default: every string column. 1 to 256 items."""
 

@@ -61,7 +61,7 @@ fn plain(problems: Vec<ValidationError>) -> Vec<(String, String)> {
 #[test]
 fn every_record_is_taken_or_refused_as_the_file_says() {
     for case in cases() {
-        let found = parse_line(case.text.as_bytes(), false)
+        let found = parse_line(case.text.as_bytes(), false, &Limits::default())
             .map(drop)
             .map_err(plain)
             .err();
@@ -74,7 +74,7 @@ fn a_record_means_the_same_in_a_batch() {
     for case in cases() {
         let batch = format!("{{\"records\":[{{\"data\":{{}}}},{}]}}", case.text);
         let found = parse_batch(batch.as_bytes(), &Limits::default());
-        match parse_line(case.text.as_bytes(), false) {
+        match parse_line(case.text.as_bytes(), false, &Limits::default()) {
             Ok(record) => assert_eq!(found.expect("a good batch")[1], record, "{}", case.name),
             Err(problems) if problems[0].code == ValidationCode::MalformedJson => {
                 // "Two records" are malformed alone, and so they are in an array without a comma.
@@ -100,7 +100,8 @@ fn a_record_means_the_same_in_a_batch() {
 #[test]
 fn data_is_written_as_it_was_read() {
     for case in cases().iter().filter(|case| case.problems.is_empty()) {
-        let record = parse_line(case.text.as_bytes(), false).expect("a good record");
+        let record =
+            parse_line(case.text.as_bytes(), false, &Limits::default()).expect("a good record");
         let mut out = Vec::new();
         write_cells(&record.data, &mut out);
         assert_eq!(
@@ -118,7 +119,7 @@ fn a_record_is_read_as_it_stands() {
     let record = parse_line(
         br#"{"vector":[1,0.1],"id":7,"uuid":"0190A0B2-7c3d-7abc-8def-0123456789ab",
             "data":{"b":"\u00e9\ud834\udd1e","a":-0},"timestamps":{"last_seen_time":"1970-01-02"}}"#,
-        false,
+        false, &Limits::default()
     )
     .expect("a good record");
     assert_eq!(
@@ -140,7 +141,8 @@ fn a_record_is_read_as_it_stands() {
 
 #[test]
 fn invalid_utf8_and_sizes_are_refused() {
-    let problems = parse_line(b"{\"data\":{\"a\":\"\xff\"}}", false).expect_err("not UTF-8");
+    let problems = parse_line(b"{\"data\":{\"a\":\"\xff\"}}", false, &Limits::default())
+        .expect_err("not UTF-8");
     assert_eq!(
         plain(problems),
         [(String::new(), "malformed_json".to_owned())]
@@ -171,6 +173,23 @@ fn invalid_utf8_and_sizes_are_refused() {
         plain(problems),
         [("/records/1".to_owned(), "too_large".to_owned())]
     );
+    // The vectors of passages are longer than the text that they are made of.
+    let passages =
+        br#"{"data":{"a":12345}, "passages": [{"column":"a","start":0,"end":5,"vector":[1,0]}]}"#;
+    let small = Limits {
+        record_bytes: 33,
+        ..small
+    };
+    assert_eq!(
+        parse_line(passages, false, &small).map(|record| record.bytes),
+        Ok(33)
+    );
+    let smaller = Limits {
+        record_bytes: 32,
+        ..small
+    };
+    let problems = parse_line(passages, false, &smaller).expect_err("too large");
+    assert_eq!(plain(problems), [(String::new(), "too_large".to_owned())]);
     let deep = "[".repeat(65) + &"]".repeat(65);
     assert_eq!(check(deep.as_bytes(), 65), Ok(()));
     assert_eq!(
@@ -185,6 +204,7 @@ fn an_answer_stays_short_however_much_is_wrong() {
     let problems = parse_line(
         format!("{{\"data\":{{}},\"vector\":[{numbers}]}}").as_bytes(),
         false,
+        &Limits::default(),
     );
     assert_eq!(problems.expect_err("no numbers").len(), 100);
 }

@@ -32,6 +32,20 @@ pub(crate) struct NewRecord {
     pub(crate) embedded_by: Option<String>,
     /// What the stored record must be like.
     pub(crate) condition: Option<Condition>,
+    /// Bytes of the record as JSON, without its passages: their vectors are longer than the text.
+    pub(crate) bytes: usize,
+}
+
+impl NewRecord {
+    /// # Errors
+    /// A validation error for a record of more bytes than `max`.
+    fn check_size(&self, max: usize) -> Result<(), ValidationError> {
+        if self.bytes <= max {
+            return Ok(());
+        }
+        let detail = format!("the record is larger than {max} bytes");
+        Err(ValidationError::new(ValidationCode::TooLarge, detail))
+    }
 }
 
 /// A passage as the caller sent it.
@@ -69,16 +83,10 @@ pub(crate) fn parse_batch(
                     if at >= max_records {
                         return reader.skip();
                     }
-                    // White space before the record does not count.
-                    reader.shape()?;
-                    let start = reader.rest();
                     let record = record(reader, false)?;
-                    if start - reader.rest() > limits.record_bytes {
-                        let max = limits.record_bytes;
-                        let detail = format!("the record is larger than {max} bytes");
-                        note(reader, ValidationCode::TooLarge, detail);
-                    } else {
-                        list.push(record);
+                    match record.check_size(limits.record_bytes) {
+                        Ok(()) => list.push(record),
+                        Err(problem) => note(reader, problem.code, problem.detail),
                     }
                     Ok(())
                 })
@@ -93,7 +101,7 @@ pub(crate) fn parse_batch(
     })
 }
 
-/// Parses one record: a line of NDJSON. With `needs_identity`, a record without `id`, `uuid` and `key` has this problem
+/// Parses one record: a line of NDJSON. `limits` bounds its bytes. With `needs_identity`, a record without `id`, `uuid` and `key` has this problem
 /// alone.
 ///
 /// # Errors
@@ -101,8 +109,13 @@ pub(crate) fn parse_batch(
 pub(crate) fn parse_line(
     bytes: &[u8],
     needs_identity: bool,
+    limits: &Limits,
 ) -> Result<NewRecord, Vec<ValidationError>> {
-    whole(bytes, |reader| record(reader, needs_identity))
+    let record = whole(bytes, |reader| record(reader, needs_identity))?;
+    record
+        .check_size(limits.record_bytes)
+        .map_err(|problem| vec![problem])?;
+    Ok(record)
 }
 
 /// Parses a record's data alone, as [`crate::json::write_cells`] writes it.
@@ -167,7 +180,10 @@ fn record(reader: &mut Reader<'_>, needs_identity: bool) -> Read<NewRecord> {
     let mut record = NewRecord::default();
     let mut has_data = false;
     let mut has_identity = false;
+    // White space before the record does not count.
     let is_object = reader.shape()? == Shape::Object;
+    let start = reader.rest();
+    let mut passage_bytes = 0;
     members(reader, |reader, name| {
         has_identity |= matches!(name, "id" | "uuid" | "key");
         match name {
@@ -182,13 +198,18 @@ fn record(reader: &mut Reader<'_>, needs_identity: bool) -> Read<NewRecord> {
                 [record.created, record.changed, record.synced] = fields::times(reader)?;
             }
             "vector" => record.vector = fields::vector(reader)?,
-            "passages" => record.passages = passages(reader)?,
+            "passages" => {
+                let start = reader.rest();
+                record.passages = passages(reader)?;
+                passage_bytes = start - reader.rest();
+            }
             "embedded_by" => record.embedded_by = fields::text(reader)?,
             IF_CHANGED_AT => record.condition = fields::condition(reader)?,
             _ => return unknown(reader, name, &MEMBERS),
         }
         Ok(())
     })?;
+    record.bytes = start - reader.rest() - passage_bytes;
     if needs_identity && is_object && !has_identity {
         let detail = "a replacement needs the id, uuid or key of each record; \
                       without one, every call would store another copy";
