@@ -40,6 +40,9 @@ function reasonToSkip(): string | undefined {
   return error && 'PostgreSQL does not run as root, and the user nobody cannot read this directory';
 }
 
+/** The path of the program psql; undefined where no server is installed. */
+export const PSQL = NO_SERVER === undefined ? program('psql') : undefined;
+
 /** The directory of the programs of PostgreSQL. */
 function programs(): string | undefined {
   const library = path.join(ENVIRONMENT, 'lib');

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { PSQL } from '../../scripts/postgres/server.js';
 import { installedPython } from '../python/environment.mjs';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '');
@@ -60,6 +61,7 @@ export function writeCommands(directory: string): void {
   }
   const commands: Record<string, string> = {
     ...(PYTHON && { python3: `exec ${PYTHON} "$@"` }),
+    ...(PSQL && { psql: `exec ${PSQL} "$@"` }),
     pip: PIP,
     cosift: `exec node ${root}/dist/cli/main.js "$@"`,
     npm: NPM,

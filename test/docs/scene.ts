@@ -4,10 +4,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { freePort } from '../../scripts/postgres/free-port.js';
+import { PostgresServer } from '../../scripts/postgres/server.js';
 import { type Block, SampleError } from './blocks.js';
 import { compareJson, compareText } from './compare.js';
 import { install, root } from './installation.js';
-import { type Page, type Part, type Step, sourceOf } from './steps.js';
+import { type Page, type Part, type Step, sourceOf, usesPostgres } from './steps.js';
 
 const BLOCK_TIMEOUT_MS = 120_000;
 const MARK = '\u001e';
@@ -43,10 +44,14 @@ export class Scene {
   /** @throws {SampleError} for the first step that fails. */
   async run(): Promise<void> {
     await this.#choosePorts();
+    const isAsked = (step: Step) => step.kind === 'shell' && usesPostgres(step.block.text);
+    const postgres = this.#page.steps.some(isAsked) ? await PostgresServer.start() : undefined;
     try {
+      if (postgres) this.#env.DATABASE_URL = await postgres.createDatabase();
       for (const step of this.#page.steps) await this.#runStep(step);
     } finally {
       await this.#stopServers();
+      await postgres?.stop();
     }
   }
 

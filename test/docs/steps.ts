@@ -1,3 +1,4 @@
+import { NO_SERVER } from '../../scripts/postgres/server.js';
 import { type Block, blocksOf, SampleError } from './blocks.js';
 import { PYTHON_WITH_PACKAGES, pathOf } from './installation.js';
 import { problemOf } from './well-formed.js';
@@ -38,7 +39,7 @@ export function pageOf(name: string, markdown: string): Page {
     const problem = problemOf(block);
     if (problem) throw new SampleError(block, problem);
     if (block.generated) continue;
-    const notRun = block.notRun ?? (block.language === 'python' ? reasonToSkip(block) : undefined);
+    const notRun = block.notRun ?? reasonToSkip(block);
     // The output of a program that is skipped is skipped with it.
     isSkipped = notRun !== undefined || (isSkipped && block.output);
     if (notRun !== undefined) page.skipped.push({ ...block, notRun });
@@ -61,13 +62,18 @@ export function pageOf(name: string, markdown: string): Page {
   return page;
 }
 
-/** Returns why a program in Python cannot run here. */
-function reasonToSkip({ text }: Block): string | undefined {
+/** Returns why a block cannot run here: it needs Python or PostgreSQL. */
+function reasonToSkip({ language, text }: Block): string | undefined {
+  if (language === 'sh' && usesPostgres(text)) return NO_SERVER;
+  if (language !== 'python') return undefined;
   if (!pathOf('python3')) return 'Python is not installed';
   if (PYTHON_WITH_PACKAGES !== undefined || !/^(?:from|import) (?:langchain_)?cosift\b/m.test(text))
     return undefined;
   return 'the Python packages of the checkout are not installed';
 }
+
+/** Returns whether a block asks the PostgreSQL server of its page. */
+export const usesPostgres = (text: string) => /\$DATABASE_URL\b/.test(text);
 
 /** Checks that the server is the last command of its block: it does not end, so a later command would not be run. */
 function checkServer(block: Block): void {
