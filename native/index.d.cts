@@ -41,6 +41,8 @@ export declare class NativeEngine {
   load(): undefined | NativeFailure | Promise<undefined | NativeFailure>
   /** How far loading has come: `{"databases":[{"id","loaded","writable","records"}]}`. */
   progress(): string
+  /** Brings a database of an engine that is open for reading up to date, or all without an id. */
+  refresh(id?: string | undefined | null): undefined | NativeFailure | Promise<undefined | NativeFailure>
   /** Makes a database or finds it made: `{"created","database"}`. */
   createDatabase(id: string, settings: string): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** Changes settings that no vector depends on, and describes the database, JSON. */
@@ -297,6 +299,8 @@ export interface EngineOptions {
   threads?: number
   /** Megabytes of exact vectors that searches keep in memory. */
   vectorMegabytes: number
+  /** Whether nothing is written, because another process may have the directory open; none given: no. */
+  readOnly?: boolean
   /** What requests may hold at most. */
   limits: EngineLimits
 }
@@ -617,7 +621,7 @@ export interface NativeWrites {
 /** Takes the lock of a data directory. With `repair`, what is derived is repaired; without, nothing changes. */
 export declare function openDoctor(directory: string, repair: boolean): NativeDoctor | NativeFailure
 
-/** Opens a data directory and takes its lock. */
+/** Opens a data directory and takes its lock, or opens it for reading beside another process. */
 export declare function openEngine(directory: string, options: EngineOptions): NativeEngine | NativeFailure
 
 /** A time as responses have it, from milliseconds since 1970. */

@@ -38,8 +38,10 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
     'What the source has is written. Correct its lines, or allow as many deletions as `missing` says with `max_deletes`; library, client and command line call it `maxDeletes` and `--max-deletes`.',
   alias_conflict:
     'Use another name: no alias has the id of a database. Before a database is dropped, delete its aliases or let them name another one.',
+  read_only:
+    'Write in the process that opens the directory without `readOnly`, or send the write to its service.',
   data_locked:
-    'Stop the other process, or use its HTTP interface. If it is another thread of this process, send it messages.',
+    'Stop the other process, use its HTTP interface, or open the directory with `readOnly`. If it is another thread of this process, send it messages.',
   feed_restarted: 'Discard your copy of the records and start after position 0.',
   changes_removed:
     'Read all records, then continue after the position `after` of the response; library and client have it in `fields`.',

@@ -5,7 +5,7 @@ import { unlessAborted } from '../async/until-aborted.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits } from '../schema/index.js';
 import { STORE_CONNECTIONS } from '../schema/open-options.js';
-import { LocalStore } from '../store/local/index.js';
+import { FollowingStore, LocalStore } from '../store/local/index.js';
 import type { PostgresStore } from '../store/postgres/index.js';
 import { keptModels } from './kept-models.js';
 import { isDirectory, type ModelSources, Models } from './models.js';
@@ -25,6 +25,8 @@ export interface StoreServer {
 export interface DatabasesOptions {
   /** The directory of the databases, which is created when missing; with a `store`, the directory of kept models, if any. */
   directory?: string | undefined;
+  /** Whether the directory is only read, beside a process that may write it. Default: false. */
+  readOnly?: boolean | undefined;
   /** The PostgreSQL database that keeps the databases instead of the directory. */
   store?: StoreServer | undefined;
   /** Threads that scan. Default: one per core. */
@@ -46,21 +48,32 @@ export interface DatabasesOptions {
  * store.
  *
  * @throws {CosiftError} `data_locked` when another process has the directory open; `invalid_request` for a model name
- * that is not allowed, and for a file in place of the directory.
+ * that is not allowed, for a file in place of the directory, and for reading a directory that is no data directory.
  */
 export async function beginDatabases(options: DatabasesOptions): Promise<DatabaseService> {
-  const { directory, store, embedWorkers, limits = LIMITS, models, resume = true, ...scans } = options;
+  const { directory, store, readOnly = false, embedWorkers, limits = LIMITS, models, ...rest } = options;
+  const { resume = !readOnly, ...scans } = rest;
   // A program may change its working directory while the directory is open.
   const place = directory === undefined ? undefined : path.resolve(directory);
   if (place !== undefined && existsSync(place) && !isDirectory(place)) {
     throw new CosiftError('invalid_request', `"${place}" is not a directory`);
   }
+  if (readOnly && place !== undefined) checkDataDirectory(place);
   // The models are checked before the lock of the directory is taken.
   const kept = place === undefined ? {} : keptModels(place);
   const checkedModels = new Models({ ...kept, ...models }, embedWorkers);
+  const local = readOnly ? FollowingStore : LocalStore;
   const opened =
-    store === undefined ? LocalStore.open(place as string, limits, scans) : await openPostgres(store, limits);
+    store === undefined ? local.open(place as string, limits, scans) : await openPostgres(store, limits);
   return new DatabaseService(opened, checkedModels, { limits, resume });
+}
+
+/** @throws {CosiftError} `invalid_request` for a directory that no process has opened for writing yet. */
+function checkDataDirectory(place: string): void {
+  if (isDirectory(path.join(place, 'databases'))) return;
+  const found = existsSync(place) ? 'has no databases yet' : 'does not exist';
+  const detail = `"${place}" ${found}: open it for writing first, because reading does not create it`;
+  throw new CosiftError('invalid_request', detail);
 }
 
 /** Opens a store in PostgreSQL. Its module is loaded only where it is used. */

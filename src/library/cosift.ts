@@ -28,6 +28,12 @@ import { withinLimit } from './within-limit.js';
 
 /** Options of {@link open}. */
 export interface OpenOptions {
+  /**
+   * Whether the directory is only read. Another process may have it open and write to it: each call sees every write that was
+   * acknowledged before the call, and the state of one write as a whole. Calls that write fail with `read_only`. The
+   * directory must exist. Default: false. Not allowed with a store, which several processes can have open anyway.
+   */
+  readOnly?: boolean | undefined;
   /** Number of scan threads. Default: one per core. Not allowed with a store. */
   threads?: number | undefined;
   /**
@@ -60,8 +66,8 @@ export interface OpenOptions {
  * Opens all databases that are at a place. `place` is the path of a data directory, relative to the working directory of
  * the process, or an object with the URL of a PostgreSQL database with pgvector as `store`, such as
  * `{ store: 'postgres://USER@HOST/DATABASE' }`. A directory is created when it is missing, and only one process at a time
- * can have it open. A process that opens it again shares it, with the options of the first call, until the last `close`.
- * Several processes can have a store open.
+ * can have it open for writing; others can read it with `readOnly`. A process that opens it again shares it, with the options
+ * of the first call, until the last `close`. Several processes can have a store open.
  *
  * @example
  * ```ts
@@ -121,7 +127,7 @@ export class Cosift implements Databases {
     const database = this.database<T>(id);
     await settingsCall(settings, options).run(async (request, { signal }) => {
       const checked = checkDatabaseSettings(withinLimit(request));
-      await unlessAborted(this.#databases.catalog.create(id, checked), signal);
+      await unlessAborted(this.#handle.writable.catalog.create(id, checked), signal);
     });
     return database;
   }
@@ -144,13 +150,13 @@ export class Cosift implements Databases {
   async setAlias(name: string, database: string, options?: CallOptions): Promise<void> {
     checkOptions('alias', { name, database });
     const { signal } = callOptions(options);
-    await unlessAborted(this.#databases.aliases.set({ name, database }), signal);
+    await unlessAborted(this.#handle.writable.aliases.set({ name, database }), signal);
   }
 
   async deleteAlias(name: string, options?: CallOptions): Promise<void> {
     checkOptions('aliasName', { name });
     const { signal } = callOptions(options);
-    await unlessAborted(this.#databases.aliases.delete(name), signal);
+    await unlessAborted(this.#handle.writable.aliases.delete(name), signal);
   }
 
   async embed(

@@ -20,7 +20,7 @@ interface Opened {
   closed?: Promise<void>;
 }
 
-/** The open directories of this process. What no handle uses may be collected, and then gives its directory back. */
+/** The open directories of this process, for writing and for reading. What no handle uses may be collected, and then gives its directory back. */
 const DIRECTORIES = new Map<string, WeakRef<Opened>>();
 
 /** One use of open databases. */
@@ -70,6 +70,20 @@ export class Handle {
     return this.#databases;
   }
 
+  /**
+   * The databases, for a call that writes.
+   *
+   * @throws {CosiftError} `read_only`; as {@link databases}.
+   */
+  get writable(): DatabaseService {
+    if (this.#opened.options.readOnly) {
+      const detail =
+        'the directory is open with `readOnly`: write in the process that opens it without, or send the write to its service';
+      throw new CosiftError('read_only', detail);
+    }
+    return this.databases;
+  }
+
   /** Closes the databases if no other handle uses them. Each call returns the same promise. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
@@ -89,7 +103,8 @@ function begin(options: DatabasesOptions): Opened {
 }
 
 async function openDirectory(directory: string, options: DatabasesOptions): Promise<Opened> {
-  const place = canonical(path.resolve(directory));
+  // Those who only read a directory do not share it with those who write it.
+  const place = `${options.readOnly === true} ${canonical(path.resolve(directory))}`;
   for (;;) {
     const known = DIRECTORIES.get(place)?.deref();
     if (known === undefined) {

@@ -39,6 +39,11 @@ export class LocalPort implements DatabasePort {
     return this.#handle.databases;
   }
 
+  /** For a call that writes. @throws {CosiftError} `read_only` */
+  get #writable(): DatabaseService {
+    return this.#handle.writable;
+  }
+
   describe({ signal }: CallOptions): Promise<DatabaseDescription> {
     return unlessAborted(
       this.#run((id) => this.#databases.catalog.describe(id)),
@@ -49,24 +54,25 @@ export class LocalPort implements DatabasePort {
   configure(given: CheckedRequest<object>, { signal }: CallOptions): Promise<DatabaseDescription> {
     const changes = checkDatabaseChanges(withinLimit(given));
     return unlessAborted(
-      this.#run((id) => this.#databases.catalog.configure(id, changes)),
+      this.#run((id) => this.#writable.catalog.configure(id, changes)),
       signal,
     );
   }
 
   drop({ signal }: CallOptions): Promise<void> {
     return unlessAborted(
-      this.#run((id) => this.#databases.catalog.drop(id)),
+      this.#run((id) => this.#writable.catalog.drop(id)),
       signal,
     );
   }
 
   /** A close waits until all records of an array are written; any other source is read no further. */
   upsert(records: Iterable<NewRecord>, options: UpsertOptions | undefined): Promise<BatchResult> {
+    const { writer } = this.#writable;
     // The records are read before the name of an alias is resolved, because the caller may change them.
     const id = Promise.resolve(this.#databases.aliases.resolve(this.#name));
     id.catch(() => undefined);
-    const written = this.#databases.writer.runUpsert(records, (records, upsertBatch) =>
+    const written = writer.runUpsert(records, (records, upsertBatch) =>
       upsertInBatches(records, options, { vectorsApart: true }, async ({ texts, vectors }, signal) =>
         parseJson(await upsertBatch(await id, bodyOf(texts), { signal, ...(vectors && { vectors }) })),
       ),
@@ -77,14 +83,14 @@ export class LocalPort implements DatabasePort {
   }
 
   upsertLines(chunks: AsyncIterable<Uint8Array>, options: CallOptions): AsyncIterable<LineEvent> {
-    return this.#items((id) => this.#databases.writer.upsertLines(id, chunks, options));
+    return this.#items((id) => this.#writable.writer.upsertLines(id, chunks, options));
   }
 
   replaceLines(
     chunks: AsyncIterable<Uint8Array>,
     options: CallOptions & MaxDeletes,
   ): AsyncIterable<LineEvent> {
-    return this.#items((id) => this.#databases.writer.replaceLines(id, chunks, options));
+    return this.#items((id) => this.#writable.writer.replaceLines(id, chunks, options));
   }
 
   exportLines(
@@ -137,14 +143,14 @@ export class LocalPort implements DatabasePort {
 
   async patch(id: number | string, patch: CheckedRequest<object>, options: CallOptions): Promise<unknown> {
     const body = Buffer.from(JSON.stringify(withinLimit(patch)));
-    const { writer } = this.#databases;
+    const { writer } = this.#writable;
     const patched = (database: string) => writer.patchRecord(database, String(id), 'both', body, options);
     return parseJson(await this.#run(patched));
   }
 
   async delete(request: CheckedRequest<object>, options: CallOptions): Promise<{ deleted: number }> {
     const deletion = checkDeleteRequest(withinLimit(request));
-    return await this.#run((id) => this.#databases.writer.deleteRecords(id, deletion, options));
+    return await this.#run((id) => this.#writable.writer.deleteRecords(id, deletion, options));
   }
 
   async changes(request: ChangesRequest, options: CallOptions): Promise<Changes> {
@@ -157,7 +163,7 @@ export class LocalPort implements DatabasePort {
   }
 
   startReembedding(model: string): Promise<Reembedding> {
-    return this.#run((id) => this.#databases.reembeddings.start(id, model));
+    return this.#run((id) => this.#writable.reembeddings.start(id, model));
   }
 
   reembedding(): Promise<Reembedding> {
@@ -166,7 +172,7 @@ export class LocalPort implements DatabasePort {
 
   cancelReembedding({ signal }: CallOptions): Promise<void> {
     return unlessAborted(
-      this.#run((id) => this.#databases.reembeddings.cancel(id)),
+      this.#run((id) => this.#writable.reembeddings.cancel(id)),
       signal,
     );
   }

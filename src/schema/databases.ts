@@ -213,6 +213,9 @@ export const databaseDescription = object('Settings, columns, sizes and times of
   times: object('Times of the database, in UTC.', {
     created_at: instant('When the database was created.'),
     last_write_at: instant('When records were last written or deleted.'),
+    'as_of?': instant(
+      'Where another process writes the records: when they were last read. The data is of this time.',
+    ),
   }),
   'reembedding?': ref('Reembedding', 'The re-embedding with another model, if there is one.'),
 });

@@ -40,6 +40,7 @@ const OPENING = {
 const DIRECTORY = members({ directory: name }, ['directory']);
 const OPTIONS_OF_DIRECTORY = members(
   {
+    readOnly: flag,
     threads: integer(1, MAX_THREADS),
     vectorMemoryMegabytes: integer(0, MAX_VECTOR_MEGABYTES),
     ...OPENING,

@@ -47,6 +47,8 @@ impl NativeEngine {
 }
 
 promises! { impl NativeEngine {
+    #[doc = " Brings a database of an engine that is open for reading up to date, or all without an id."]
+    fn refresh(self, id: Option<String>) -> (), |done| self.engine.refresh(id, done);
     #[doc = " Makes a database or finds it made: `{\"created\",\"database\"}`."]
     fn create_database(self, id: String, settings: String) -> Buffer,
         |done| self.engine.create_database(id, settings, done);

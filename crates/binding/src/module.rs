@@ -25,7 +25,7 @@ pub fn check_json(body: &[u8], max_depth: f64) -> Option<NativeFailure> {
     checked.err().map(NativeFailure::from)
 }
 
-/// Opens a data directory and takes its lock.
+/// Opens a data directory and takes its lock, or opens it for reading beside another process.
 #[napi]
 pub fn open_engine(
     directory: String,
@@ -40,7 +40,12 @@ fn open(directory: &str, options: EngineOptions) -> Result<Arc<Engine>, Error> {
         vector_bytes: integer("vectorMegabytes", options.vector_megabytes)? << 20,
         ..options.limits.try_into()?
     };
-    Engine::open(Path::new(directory), threads.transpose()?, limits)
+    let open = if options.read_only == Some(true) {
+        Engine::open_read_only
+    } else {
+        Engine::open
+    };
+    open(Path::new(directory), threads.transpose()?, limits)
 }
 
 /// The instruction set that scans use on this machine.

@@ -12,6 +12,8 @@ pub struct EngineOptions {
     pub threads: Option<f64>,
     /// Megabytes of exact vectors that searches keep in memory.
     pub vector_megabytes: f64,
+    /// Whether nothing is written, because another process may have the directory open; none given: no.
+    pub read_only: Option<bool>,
     /// What requests may hold at most.
     pub limits: EngineLimits,
 }

@@ -102,6 +102,11 @@ pub enum Error {
         /// How many may wait.
         limit: usize,
     },
+    /// The data directory is open for reading only.
+    #[error(
+        "the directory is open for reading only (`readOnly`): write in the process that opens it without, or send the write to its service"
+    )]
+    ReadOnly,
     /// The engine is closed or closing.
     #[error("the engine is closed")]
     Closed,
@@ -249,6 +254,7 @@ impl Error {
             Self::DeletionRefused { .. } => "deletion_refused",
             Self::Stale => "stale",
             Self::Stopped => "stopped",
+            Self::ReadOnly => "read_only",
             Self::Busy { .. } => "busy",
             Self::Closed | Self::NotReady { .. } | Self::NotOpened { .. } => "not_ready",
             Self::Store(error) => error.code(),

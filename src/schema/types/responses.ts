@@ -451,6 +451,8 @@ export interface DatabaseDescription {
     created_at: string;
     /** When records were last written or deleted. */
     last_write_at: string;
+    /** Where another process writes the records: when they were last read. The data is of this time. */
+    as_of?: string;
   };
   /** The re-embedding with another model, if there is one. */
   reembedding?: Reembedding;

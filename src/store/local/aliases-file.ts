@@ -25,9 +25,13 @@ export class AliasesFile {
     this.#path = path.join(dataDirectory, 'aliases.json');
   }
 
+  /** Removes what killed processes left. To be called by the process that writes the file. */
+  removeTemporaries(): Promise<void> {
+    return removeTemporaries(this.#path);
+  }
+
   /** @throws {CosiftError} `damaged` when the file was changed by another program. */
   async load(): Promise<void> {
-    await removeTemporaries(this.#path);
     const text = await readIfExists(this.#path);
     const aliases = text === undefined ? [] : parseChecked(this.#path, text, ALIASES_FILE);
     this.#databases = new Map(aliases.map(({ name, database }) => [name, database]));

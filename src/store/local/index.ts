@@ -1,4 +1,5 @@
 export { ALIASES_FILE } from './aliases-file.js';
+export { FollowingStore } from './following-store.js';
 export { LocalDoctor } from './local-doctor.js';
 export { LocalStore } from './local-store.js';
 export { RecordChecker } from './record-checker.js';

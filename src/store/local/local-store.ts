@@ -63,7 +63,7 @@ export class LocalStore implements RecordStore {
   readonly reembedder: LocalReembedder;
   #isBackingUp = false;
 
-  private constructor(engine: NativeEngine, directory: string) {
+  protected constructor(engine: NativeEngine, directory: string) {
     this.#native = engine;
     this.#directory = directory;
     this.#aliases = new AliasesFile(directory);
@@ -75,15 +75,9 @@ export class LocalStore implements RecordStore {
    *
    * @throws {CosiftError} `data_locked` when another process has the directory open.
    */
-  static open(
-    directory: string,
-    limits: Limits,
-    { threads, vectorMemoryMegabytes }: LocalOptions = {},
-  ): LocalStore {
-    const vectorMegabytes = vectorMemoryMegabytes ?? defaultVectorMegabytes();
-    const options = { threads, vectorMegabytes, limits: engineLimits(limits) };
+  static open(directory: string, limits: Limits, options: LocalOptions = {}): LocalStore {
     refuseUnfinishedRestore(directory);
-    const store = new LocalStore(unwrap(native().openEngine(directory, options)), directory);
+    const store = new LocalStore(openEngine(directory, limits, options, false), directory);
     // The lock is held now, so no other process writes these files.
     TemporaryCopy.removeLeftover(directory);
     removeAddress(directory);
@@ -94,8 +88,23 @@ export class LocalStore implements RecordStore {
   callsOf(): undefined {}
 
   async load(): Promise<void> {
-    await this.#aliases.load();
+    await this.#aliases.removeTemporaries();
+    await this.loadFiles();
+  }
+
+  /** Reads the aliases and the databases, and writes nothing. */
+  protected async loadFiles(): Promise<void> {
+    await this.loadAliases();
     unwrap(await this.#native.load());
+  }
+
+  protected loadAliases(): Promise<void> {
+    return this.#aliases.load();
+  }
+
+  /** Brings a database, or all of them, up to date with what another process wrote. */
+  protected async refresh(id?: string): Promise<void> {
+    unwrap(await this.#native.refresh(id));
   }
 
   async createDatabase(
@@ -275,7 +284,7 @@ export class LocalStore implements RecordStore {
   }
 
   /** Does nothing: no other process writes to the directory. */
-  watch(): void {}
+  watch(_onWritten: (id: string | undefined) => void): void {}
 
   async *exportLines(
     id: string,
@@ -356,6 +365,18 @@ export class LocalStore implements RecordStore {
   async close(): Promise<void> {
     unwrap(await this.#native.close());
   }
+}
+
+/** Opens the engine; with `readOnly`, beside the process that writes the directory. */
+export function openEngine(
+  directory: string,
+  limits: Limits,
+  { threads, vectorMemoryMegabytes }: LocalOptions,
+  readOnly: boolean,
+): NativeEngine {
+  const vectorMegabytes = vectorMemoryMegabytes ?? defaultVectorMegabytes();
+  const options = { threads, vectorMegabytes, readOnly, limits: engineLimits(limits) };
+  return unwrap(native().openEngine(directory, options));
 }
 
 /** An eighth of the memory of the machine, or of the container if that is less. */

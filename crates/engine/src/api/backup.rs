@@ -106,9 +106,10 @@ impl Engine {
     /// cannot be read; [`Error::Store`].
     pub fn begin_backup(self: &Arc<Self>, id: Option<String>, done: Done<Backup>) {
         let engine = Arc::clone(self);
-        self.threads
-            .admin
-            .run(done, move || engine.pause_and_begin(id));
+        self.threads.admin.run(done, move || {
+            engine.check_writable()?;
+            engine.pause_and_begin(id)
+        });
     }
 
     fn pause_and_begin(&self, id: Option<String>) -> Result<Backup, Error> {

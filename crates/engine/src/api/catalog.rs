@@ -12,7 +12,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use serde_json::{Value, json};
 
 use crate::api::database::{Database, Dependencies};
-use crate::api::slot::{Slot, scan};
+use crate::api::slot::{Slot, followed, scan};
 use crate::disk::{Disk, drop_directory};
 use crate::error::Error;
 use crate::reply::guarded;
@@ -23,8 +23,9 @@ pub(crate) struct Catalog {
     /// The directory that has a directory for each database.
     root: PathBuf,
     pub(crate) dependencies: Dependencies,
+    pub(super) is_read_only: bool,
     /// Searches lock the map on the caller's thread, so it is never locked while files are read or written.
-    slots: RwLock<BTreeMap<String, Slot>>,
+    pub(super) slots: RwLock<BTreeMap<String, Slot>>,
     /// Held while a database is created, dropped or replaced. Names the database that [`Catalog::open_waiting`] opens
     /// without the lock.
     files: Mutex<Option<String>>,
@@ -34,10 +35,22 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    /// Lists the databases in `root` without loading them.
-    pub(crate) fn open(root: PathBuf, dependencies: Dependencies) -> io::Result<Self> {
+    /// Lists the databases in `root` without loading them. `is_read_only`: nothing is written, because another process may
+    /// write the databases.
+    pub(crate) fn open(
+        root: PathBuf,
+        dependencies: Dependencies,
+        is_read_only: bool,
+    ) -> io::Result<Self> {
+        let disk = &*dependencies.disk;
+        let slots = if is_read_only {
+            followed(disk, &root)?
+        } else {
+            scan(disk, &root, &dependencies.events)?
+        };
         Ok(Self {
-            slots: RwLock::new(scan(&*dependencies.disk, &root, &dependencies.events)?),
+            slots: RwLock::new(slots),
+            is_read_only,
             root,
             dependencies,
             files: Mutex::default(),
@@ -124,7 +137,7 @@ impl Catalog {
                 }
                 !self.is_closed()
             };
-            let open = || Database::open(&self.dependencies, &id, &self.path(&id), &progress);
+            let open = || self.open_listed(&id, &progress);
             let slot = match guarded(
                 &self.dependencies.events,
                 "while a database was opened",
@@ -137,6 +150,13 @@ impl Catalog {
             self.slots.write().insert(id, slot);
         }
         Ok(())
+    }
+
+    fn open_listed(&self, id: &str, progress: &dyn Fn(usize) -> bool) -> Result<Database, Error> {
+        if self.is_read_only {
+            return self.open_followed(id, progress);
+        }
+        Database::open(&self.dependencies, id, &self.path(id), progress)
     }
 
     /// Opens the database in `path`, without listing it.

@@ -1,25 +1,23 @@
 //! A database: its settings, the published snapshot, and the writer.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use parking_lot::RwLock;
-
 use crate::background::Scheduler;
-use crate::disk::{Disk, create_directory};
+use crate::disk::{Disk, HeldDirectory, create_directory};
 use crate::error::{Done, Error};
 use crate::reembedding::Source;
 use crate::reply::{Reply, outcome_of};
 use crate::runtime::{DatabaseEvents, EventQueue, Metrics, WaitingWrite, now_ms};
 use crate::search::Searchable;
 use crate::settings::Settings;
-use crate::snapshot::{IndexFiles, Published, PublishedCell, Snapshot, VectorMemory};
-use crate::store::{CREATED_AT, Reader, SETTINGS, Store, store_path};
+use crate::snapshot::{IndexFiles, PublishedCell, Snapshot, VectorMemory};
+use crate::store::{CREATED_AT, Reader, SETTINGS, Store, StoreError, store_path};
 use crate::write::{
-    Command, MAX_WAITING, Refused, Shared, Target, Writer, WriterQueue, WriterThreads,
+    Command, Follower, MAX_WAITING, Refused, Shared, Target, Writer, WriterQueue, WriterThreads,
 };
 
 /// What all databases of an engine share.
@@ -96,23 +94,13 @@ impl Database {
         let store = Store::open(disk, &store_path(directory))?;
         let reader = store.reader();
         let settings = Settings::from_stored(reader.meta(SETTINGS)?)?;
-        let created_at = reader
-            .meta(CREATED_AT)?
-            .and_then(|bytes| bytes.try_into().ok())
-            .map_or(0, i64::from_le_bytes);
-        let shared = Arc::new(Shared {
-            published: Arc::new(PublishedCell::new(Published::empty())),
-            last_write_at: AtomicI64::new(created_at.max(store.last_commit_at())),
-            disk_bytes: AtomicU64::new(0),
-            metrics: Arc::clone(&dependencies.metrics),
-            writable: AtomicBool::new(true),
-            #[cfg(test)]
-            panic_after_commit: AtomicBool::new(false),
-            checked: AtomicBool::new(false),
-            damage: OnceLock::new(),
-            settings: RwLock::new(Arc::new(settings.clone())),
-            events: DatabaseEvents::new(&dependencies.events, id),
-        });
+        let created_at = time_of(reader.meta(CREATED_AT)?);
+        let shared = Arc::new(Shared::new(
+            settings.clone(),
+            created_at.max(store.last_commit_at()),
+            &dependencies.metrics,
+            DatabaseEvents::new(&dependencies.events, id),
+        ));
         let queue = WriterQueue::new(Arc::clone(&dependencies.writers));
         let index_files = IndexFiles::new(
             &directory.join("derived"),
@@ -132,7 +120,72 @@ impl Database {
         writer.load(progress)?;
         let epoch = writer.epoch();
         queue.start(Box::new(writer));
-        Ok(Self {
+        let parts = (reader, shared, queue);
+        Ok(Self::of(id, settings, created_at, epoch, parts))
+    }
+
+    /// Opens a database that another process writes, in `directory`, and loads it into memory. `progress` is that of
+    /// [`Database::open`].
+    ///
+    /// # Errors
+    /// [`Error::Closed`] when `progress` returns false; [`Error::Stale`] when another store took the place of the database
+    /// meanwhile; [`Error::Store`].
+    pub(crate) fn follow(
+        dependencies: &Dependencies,
+        id: &str,
+        directory: HeldDirectory,
+        progress: &dyn Fn(usize) -> bool,
+    ) -> Result<Self, Error> {
+        let path = store_path(directory.path());
+        let derived = directory.path().join("derived");
+        let reader = Reader::beside_a_writer(&path, directory);
+        let (status, settings, created_at, last_commit_at) = reader.at_one_commit(|moment| {
+            moment.check_format(&path)?;
+            Ok::<_, StoreError>((
+                moment.status()?,
+                Settings::from_stored(moment.meta(SETTINGS)?)?,
+                time_of(moment.meta(CREATED_AT)?),
+                moment.last_commit_at()?,
+            ))
+        })?;
+        let shared = Arc::new(Shared::new(
+            settings.clone(),
+            created_at.max(last_commit_at),
+            &dependencies.metrics,
+            DatabaseEvents::new(&dependencies.events, id),
+        ));
+        let queue = WriterQueue::new(Arc::clone(&dependencies.writers));
+        let index_files = IndexFiles::of(
+            &dependencies.disk,
+            &derived,
+            settings.dimensions,
+            status.store_id,
+            reader.clone(),
+            &dependencies.vectors,
+        );
+        let mut follower = Follower::new(
+            settings.clone(),
+            reader.clone(),
+            status,
+            index_files,
+            Arc::clone(&shared),
+            Arc::clone(&queue),
+            &dependencies.scheduler,
+        );
+        follower.load(progress)?;
+        queue.start(Box::new(follower));
+        let parts = (reader, shared, queue);
+        Ok(Self::of(id, settings, created_at, status.epoch, parts))
+    }
+
+    fn of(
+        id: &str,
+        settings: Settings,
+        created_at: i64,
+        epoch: [u8; 16],
+        (reader, shared, writer): (Reader, Arc<Shared>, Arc<WriterQueue>),
+    ) -> Self {
+        Self {
             id: id.to_owned(),
             created_at,
             epoch,
@@ -146,8 +199,8 @@ impl Database {
             shared,
             dropped: Arc::default(),
             not_reopened: Arc::default(),
-            writer: queue,
-        })
+            writer,
+        }
     }
 
     /// The published snapshot and its identity index.
@@ -177,6 +230,12 @@ impl Database {
     /// The time of the last write, milliseconds since 1970.
     pub(crate) fn last_write_at(&self) -> i64 {
         self.shared.last_write_at.load(Relaxed)
+    }
+
+    /// The moment that a database of another process is as of, milliseconds since 1970; `None` for one of this process.
+    pub(crate) fn as_of(&self) -> Option<i64> {
+        let as_of = self.shared.as_of.load(Relaxed);
+        (as_of > 0).then_some(as_of)
     }
 
     /// Whether the database accepts writes. After a failed sync or a panic of the writer it refuses them until it is
@@ -301,6 +360,12 @@ impl Database {
     pub(crate) fn resume(&self) {
         self.writer.resume();
     }
+}
+
+/// A time of the table `meta`.
+fn time_of(stored: Option<Vec<u8>>) -> i64 {
+    let bytes = stored.and_then(|bytes| bytes.try_into().ok());
+    bytes.map_or(0, i64::from_le_bytes)
 }
 
 impl Drop for Database {

@@ -50,6 +50,7 @@ impl Engine {
     pub fn create_database(self: &Arc<Self>, id: String, settings: String, done: Done<Vec<u8>>) {
         let engine = Arc::clone(self);
         self.threads.admin.run(done, move || {
+            engine.check_writable()?;
             if !is_database_id(&id) {
                 let detail = "a database id is 1 to 64 of a-z, 0-9, _ and -";
                 return Err(Error::request("/id", detail));
@@ -122,6 +123,7 @@ impl Engine {
     pub fn drop_database(self: &Arc<Self>, id: String, done: Done<()>) {
         let engine = Arc::clone(self);
         self.threads.admin.run(done, move || {
+            engine.check_writable()?;
             let remove = |id: &str| engine.reembeddings.remove(id);
             engine.catalog.drop(id, remove)
         });

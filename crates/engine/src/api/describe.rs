@@ -48,10 +48,11 @@ pub(crate) fn write_description(database: &Database, out: &mut Vec<u8>) {
             "disk_bytes": database.disk_bytes(),
         }),
     );
-    members.insert(
-        "times".into(),
-        json!({ "created_at": time_text(database.created_at), "last_write_at": time_text(database.last_write_at()) }),
-    );
+    let mut times = json!({ "created_at": time_text(database.created_at), "last_write_at": time_text(database.last_write_at()) });
+    if let Some(as_of) = database.as_of() {
+        times["as_of"] = time_text(as_of).into();
+    }
+    members.insert("times".into(), times);
     let members = serde_json::Value::Object(members).to_string();
     // There may be thousands of columns, so they are written without an intermediate value.
     let names = &snapshot.names;

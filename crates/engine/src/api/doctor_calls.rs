@@ -71,7 +71,10 @@ impl Engine {
         let engine = Arc::clone(self);
         Box::new(move |report| {
             let (is_dropped, was_replaced) = match examined {
-                Some(database) => (database.is_dropped(), database.reader.was_replaced()),
+                Some(database) => (
+                    database.is_dropped() || !database.reader.is_valid(),
+                    database.reader.was_replaced(),
+                ),
                 None => (
                     !matches!(engine.database(&id), Err(Error::NotOpened { .. })),
                     false,

@@ -51,10 +51,26 @@ impl Engine {
         threads: Option<usize>,
         limits: Limits,
     ) -> Result<Arc<Self>, Error> {
-        Self::open_on(Arc::new(RealDisk), directory, threads, limits)
+        let disk = Arc::new(RealDisk);
+        let lock = DataLock::acquire(&*disk, directory)?;
+        Self::open_locked(disk, directory, Some(lock), threads, limits)
+    }
+
+    /// Opens a data directory that another process may have open, and writes nothing to it. [`Engine::refresh`] brings its
+    /// databases up to date. The other arguments are those of [`Engine::open`].
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn open_read_only(
+        directory: &Path,
+        threads: Option<usize>,
+        limits: Limits,
+    ) -> Result<Arc<Self>, Error> {
+        Self::open_locked(Arc::new(RealDisk), directory, None, threads, limits)
     }
 
     /// Opens a data directory like [`Engine::open`], on a given disk.
+    #[cfg(test)]
     pub(crate) fn open_on(
         disk: Arc<dyn Disk>,
         directory: &Path,
@@ -62,6 +78,17 @@ impl Engine {
         limits: Limits,
     ) -> Result<Arc<Self>, Error> {
         let lock = DataLock::acquire(&*disk, directory)?;
+        Self::open_locked(disk, directory, Some(lock), threads, limits)
+    }
+
+    /// Opens a data directory, for reading only without its lock.
+    fn open_locked(
+        disk: Arc<dyn Disk>,
+        directory: &Path,
+        lock: Option<DataLock>,
+        threads: Option<usize>,
+        limits: Limits,
+    ) -> Result<Arc<Self>, Error> {
         let file = |source| Error::file(directory)(source);
         let metrics = Arc::<Metrics>::default();
         let dependencies = Dependencies {
@@ -80,11 +107,11 @@ impl Engine {
         Ok(Arc::new(Self {
             limits,
             reembeddings: Reembeddings::new(Arc::clone(&dependencies.disk), root.clone()),
-            catalog: Catalog::open(root, dependencies).map_err(file)?,
+            catalog: Catalog::open(root, dependencies, lock.is_none()).map_err(file)?,
             searches: SearchScheduler::start(threads, metrics, vectors).map_err(file)?,
             threads: Threads::start().map_err(file)?,
             retries: Retries::default(),
-            lock: Mutex::new(Some(lock)),
+            lock: Mutex::new(lock),
         }))
     }
 
@@ -148,6 +175,15 @@ impl Engine {
 
     pub(crate) fn database(&self, id: &str) -> Result<Arc<Database>, Error> {
         self.catalog.database(id)
+    }
+
+    /// # Errors
+    /// [`Error::ReadOnly`] when the directory is open for reading only.
+    pub(crate) fn check_writable(&self) -> Result<(), Error> {
+        if self.catalog.is_read_only {
+            return Err(Error::ReadOnly);
+        }
+        Ok(())
     }
 
     /// Runs `work` on a control thread.

@@ -8,6 +8,7 @@ mod databases;
 mod describe;
 mod doctor_calls;
 mod engine;
+mod following;
 mod reads;
 mod reembedding_calls;
 mod reembeddings;

@@ -110,6 +110,7 @@ impl Engine {
     ) {
         let (engine, id) = (Arc::clone(self), id.to_owned());
         self.threads.admin.run(done, move || {
+            engine.check_writable()?;
             let database = engine.database(&id)?;
             work(&engine, &database)
         });
@@ -123,6 +124,7 @@ impl Engine {
     ) {
         let engine = Arc::clone(self);
         self.threads.switches.run(done, move || {
+            engine.check_writable()?;
             if engine.is_closed() {
                 return Err(Error::Closed);
             }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::api::database::Database;
 use crate::api::describe::sizes;
-use crate::disk::{DROPPED, Disk, NEW, NEXT, create_directories, finish_swaps};
+use crate::disk::{DROPPED, Disk, NEW, NEXT, READY, create_directories, finish_swaps};
 use crate::error::Error;
 use crate::runtime::{EventCode, EventQueue};
 use crate::store;
@@ -140,6 +140,19 @@ pub(crate) fn scan(
         }
     }
     Ok(databases)
+}
+
+/// The databases in `root`, by id, which a process that writes them may create, replace and drop.
+pub(crate) fn followed(disk: &dyn Disk, root: &Path) -> io::Result<BTreeMap<String, Slot>> {
+    let paths = disk.list(root)?;
+    let names = paths.iter().filter_map(|path| {
+        let name = path.file_name()?.to_str()?;
+        let main = store_path(path);
+        let is_store = disk.exists(&main).unwrap_or(true) || store::has_traces(disk, &main);
+        is_store.then(|| name.strip_prefix(READY).unwrap_or(name).to_owned())
+    });
+    let ids = names.filter(|id| is_database_id(id));
+    Ok(ids.map(|id| (id, Slot::Loading { records: 0 })).collect())
 }
 
 fn remove_leftover(disk: &dyn Disk, path: &Path, events: &EventQueue) {

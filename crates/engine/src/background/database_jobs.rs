@@ -80,12 +80,12 @@ impl DatabaseJobs {
             || lexical && has_many_small_groups(&snapshot.blocks)
     }
 
-    /// Submits the job that the database needs most, unless one waits or runs. `lexical`: its words are indexed. `idle`:
-    /// nothing was written for a while.
+    /// Submits the job that the database needs most, unless one waits or runs. No snapshot is saved without a `store`.
+    /// `lexical`: its words are indexed. `idle`: nothing was written for a while.
     pub(crate) fn start_due_job(
         &mut self,
         snapshot: &Arc<Snapshot>,
-        store: &mut Store,
+        store: Option<&mut Store>,
         coding: &Coding,
         lexical: bool,
         idle: bool,
@@ -101,7 +101,7 @@ impl DatabaseJobs {
     fn due_job(
         &self,
         snapshot: &Arc<Snapshot>,
-        store: &mut Store,
+        store: Option<&mut Store>,
         coding: &Coding,
         lexical: bool,
         idle: bool,
@@ -136,7 +136,9 @@ impl DatabaseJobs {
             .next_row()
             .0
             .saturating_sub(self.saved.lock().next_row);
-        if rows >= SAVE_ROWS.max(records as u32 / 4) {
+        if let Some(store) = store
+            && rows >= SAVE_ROWS.max(records as u32 / 4)
+        {
             let stamp = self.stamp(snapshot, store)?;
             let (snapshot, index_files) = (shared_snapshot(), Arc::clone(&self.index_files));
             let (saved, events) = (Arc::clone(&self.saved), self.events.clone());

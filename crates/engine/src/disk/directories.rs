@@ -62,7 +62,7 @@ pub(crate) const NEW: &str = ".new-";
 pub(crate) const NEXT: &str = ".next-";
 
 /// Prefix of a complete directory that replaces that of a database, now or at the next start.
-const READY: &str = ".ready-";
+pub(crate) const READY: &str = ".ready-";
 
 /// The directory that is built to replace that of database `id`.
 pub(crate) fn next_path(root: &Path, id: &str) -> PathBuf {

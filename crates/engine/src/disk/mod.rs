@@ -3,6 +3,7 @@
 
 mod directories;
 mod file_error;
+mod held_directory;
 mod interface;
 mod lock;
 mod open_file;
@@ -12,10 +13,11 @@ mod real;
 mod shared_parts_file;
 
 pub(crate) use directories::{
-    DROPPED, NEW, NEXT, create_directories, create_directory, drop_directory, finish_swaps,
+    DROPPED, NEW, NEXT, READY, create_directories, create_directory, drop_directory, finish_swaps,
     next_path, remove_dropped, remove_if_exists, swap_directories,
 };
 pub use file_error::FileError;
+pub(crate) use held_directory::HeldDirectory;
 pub(crate) use interface::Disk;
 pub(crate) use lock::DataLock;
 pub use lock::LockError;

@@ -80,7 +80,8 @@ pub(super) fn read_saved(
     if let Some(basis) = saved.basis {
         coding.basis = basis;
     }
-    let replayed = replay(&coding, None, saved.snapshot, &reader, &|_| true);
+    let replayed =
+        reader.at_one_commit(|moment| replay(&coding, None, saved.snapshot, moment, &|_| true));
     match replayed {
         Ok((published, _)) => Ok(Saved::Complete(published.snapshot)),
         // The pass over the records reports the damage.

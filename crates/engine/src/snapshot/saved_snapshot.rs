@@ -159,6 +159,20 @@ impl IndexFiles {
         })
     }
 
+    /// The basis of the newest block of the saved snapshot, whatever commit that is of. Codes of any basis are right, so
+    /// the files may change while they are read.
+    pub(crate) fn saved_basis(&self) -> Option<Arc<Basis>> {
+        let file = self.open_list().ok()?;
+        let list: Value = serde_json::from_slice(&file.read_part(0).ok()?).ok()?;
+        if list["kernels"] != KERNELS || list["dimensions"] != self.dimensions {
+            return None;
+        }
+        let id = list["blocks"].as_array()?.last()?["basis"].as_u64()?;
+        let id = FileId(id).seen();
+        let bytes = self.open(id, BASIS).ok()?.read_part(0).ok()?;
+        Some(Arc::new(Basis::from_bytes(id, &bytes)?))
+    }
+
     /// Reads blocks on all cores, because copying and checking take most of the time.
     fn load_blocks(&self, entries: &[BlockEntry<'_>]) -> Result<Vec<Block>, Unusable> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);

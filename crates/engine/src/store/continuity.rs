@@ -8,10 +8,10 @@ use crate::store::state::{State, state_of};
 
 /// Which store it is, which history its change feed has, and its state after the last commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct StoreStatus {
-    pub(super) store_id: [u8; 16],
-    pub(super) epoch: [u8; 16],
-    pub(super) state: State,
+pub(crate) struct StoreStatus {
+    pub(crate) store_id: [u8; 16],
+    pub(crate) epoch: [u8; 16],
+    pub(crate) state: State,
 }
 
 /// What the file `acknowledged` says of a store.

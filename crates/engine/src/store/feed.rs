@@ -28,31 +28,6 @@ pub(crate) enum FeedData {
 }
 
 impl Reader {
-    /// Gives the id of every record that a commit after `version` deleted to `each`, in the order of deletion.
-    ///
-    /// The ids include those of records that were created again later, so apply deletions before [`Reader::load`].
-    ///
-    /// # Errors
-    /// [`StoreError::Inconsistent`] at the first change whose checksum fails.
-    pub(crate) fn deleted_since(
-        &self,
-        version: u64,
-        mut each: impl FnMut(u64),
-    ) -> Result<(), StoreError> {
-        self.read(|transaction| {
-            let mut statement = transaction.prepare_cached(&format!(
-                "SELECT {} FROM changes INDEXED BY deletions
-                     WHERE kind = 3 AND version > ?1 ORDER BY version, position",
-                Change::COLUMNS
-            ))?;
-            let mut rows = statement.query([version.cast_signed()])?;
-            while let Some(row) = rows.next()? {
-                each(Change::read(row)?.id);
-            }
-            Ok(())
-        })
-    }
-
     /// Up to `limit` entries of the change feed after `position`, in order. Returns fewer than `limit` entries when their
     /// data exceeds the bytes of `data`, but at least one entry where there is one.
     pub(crate) fn feed(

@@ -1,5 +1,6 @@
 //! The store: one SQLite file per database, which holds all of its records. Everything else is rebuilt from it.
 
+mod access;
 mod acknowledged;
 mod batch;
 mod change;
@@ -17,6 +18,7 @@ mod header;
 mod idle_connections;
 mod inspection;
 mod meta;
+mod moment;
 mod open;
 mod open_files;
 mod paths;
@@ -29,11 +31,12 @@ mod state;
 mod stored_record;
 mod writer;
 
+pub(crate) use access::Access;
 pub(crate) use batch::{PutKind, Write};
 pub(crate) use change::{Change, ChangeKind};
 pub(crate) use check::{Check, Found};
 pub(crate) use commit_range::{CommitRange, CopiedRecord};
-pub(crate) use connection::Access;
+pub(crate) use continuity::StoreStatus;
 pub(crate) use copy::{CopiedState, StoreCopy};
 pub use error::StoreError;
 pub(crate) use feed::FeedData;
@@ -42,6 +45,7 @@ pub(crate) use inspection::{
     Continuation, Findings, Inspection, LastChanges, Problem, Repaired, Rows, remove_acknowledged,
 };
 pub(crate) use meta::{CREATED_AT, SETTINGS};
+pub(crate) use moment::Moment;
 pub(crate) use paths::{has_traces, store_path};
 pub(crate) use reader::Reader;
 pub(crate) use stamp::Stamp;

@@ -1,19 +1,19 @@
 //! Reads of a store, concurrent with its writer.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
+use crate::disk::HeldDirectory;
 use crate::record::Vectors;
-use crate::store::connection::Access;
+use crate::store::access::Access;
 use crate::store::error::StoreError;
 use crate::store::header::Header;
 use crate::store::idle_connections::IdleConnections;
 use crate::store::meta::read_meta;
-use crate::store::state::{State, Tally, state_of};
+use crate::store::state::{State, state_of};
 use crate::store::stored_record::{COLUMNS, StoredRecord, read};
 
 /// The idle connections of all stores: the limit is one of the process.
@@ -59,6 +59,16 @@ impl Reader {
                 file: RwLock::new(File::Own),
             }),
         }
+    }
+
+    /// A reader of the store at `path` in `directory`, which another process may have open.
+    pub(crate) fn beside_a_writer(path: &Path, directory: HeldDirectory) -> Reader {
+        Self::with_access(path, Access::beside_a_writer(path, directory))
+    }
+
+    /// Whether the store is the one that the reader was made for. False once a process replaced or removed its directory.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.pool.access.is_valid(&self.pool.path)
     }
 
     /// The main file.
@@ -141,47 +151,6 @@ impl Reader {
         self.read(|transaction| Ok(state_of(transaction)?.next_id))
     }
 
-    /// Gives every record that a commit after `version` wrote or touched to `each`, until it breaks.
-    ///
-    /// After version 0, that is all of them, they come in the order of their ids; otherwise by version, then id.
-    /// Records deleted since are not among them: see [`Reader::deleted_since`]. After version 0 the records are
-    /// compared with the store's count and checksum once all were given.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`] at the first record whose checksum fails; [`StoreError::Inconsistent`] at the end when
-    /// records are missing or there are too many.
-    pub(crate) fn load(
-        &self,
-        version: u64,
-        mut each: impl FnMut(StoredRecord<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
-        let filter = if version == 0 {
-            "LEFT JOIN contents c ON c.id = r.id WHERE +r.version > ?1 ORDER BY r.id"
-        } else {
-            "INDEXED BY versions LEFT JOIN contents c ON c.id = r.id WHERE r.version > ?1 ORDER BY r.version, r.id"
-        };
-        self.read(|transaction| {
-            let mut statement =
-                transaction.prepare_cached(&format!("SELECT {COLUMNS} FROM records r {filter}"))?;
-            let mut rows = statement.query([version.cast_signed()])?;
-            let mut vector = Vec::new();
-            let mut tally = Tally::default();
-            while let Some(row) = rows.next()? {
-                let record = read(row, &mut vector)?;
-                if version == 0 {
-                    tally.add(&record.header);
-                }
-                if each(record).is_break() {
-                    return Ok(());
-                }
-            }
-            if version == 0 {
-                tally.compare(&state_of(transaction)?.tally)?;
-            }
-            Ok(())
-        })
-    }
-
     /// Gives each of `ids` that exists to `each`, in their order, all of one commit.
     ///
     /// # Errors
@@ -251,13 +220,26 @@ impl Reader {
     }
 
     /// Runs `read` in one transaction, so that all of its statements see the same commit.
-    pub(super) fn read<T>(
+    ///
+    /// # Errors
+    /// Those of `read`; [`StoreError::Busy`] when the store was written although it must not be; SQLite's.
+    pub(super) fn read<T, E: From<StoreError>>(
         &self,
-        read: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+        read: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
         let idle = IDLE.take(self.number());
         let mut connection = idle.map_or_else(|| self.open(), Ok)?;
-        let result = read(&connection.transaction()?);
+        let transaction = connection.transaction().map_err(StoreError::from)?;
+        let result = read(&transaction);
+        drop(transaction);
+        if !self.pool.access.keeps_connections() {
+            drop(connection);
+            return if self.is_valid() {
+                result
+            } else {
+                Err(StoreError::Busy.into())
+            };
+        }
         IDLE.keep(self.number(), connection);
         if self.file() != File::Own {
             self.close_idle();

@@ -82,6 +82,12 @@ impl BlockMaintenance {
     }
 }
 
+/// As [`BlockMaintenance::run`], of a database whose blocks stay in memory.
+pub(super) fn compact(next: &mut SnapshotBuilder, coding: &Coding) -> bool {
+    drop_empty(next);
+    move_sparse(next, coding)
+}
+
 /// Drops full blocks without living records.
 fn drop_empty(next: &mut SnapshotBuilder) {
     let before = next.snapshot.blocks.len();
@@ -96,11 +102,8 @@ fn drop_empty(next: &mut SnapshotBuilder) {
 
 /// Appends the living records of one sparse block at the end. Returns false when no block is sparse.
 fn move_sparse(next: &mut SnapshotBuilder, coding: &Coding) -> bool {
-    let is_sparse = |block: &Block| {
-        block.len() == BLOCK_RECORDS
-            && (1..SPARSE_BELOW).contains(&block.living)
-            && matches!(*block.exact, ExactVectors::File(_))
-    };
+    let is_sparse =
+        |block: &Block| block.len() == BLOCK_RECORDS && (1..SPARSE_BELOW).contains(&block.living);
     let Some(at) = next.snapshot.blocks.iter().position(is_sparse) else {
         return false;
     };

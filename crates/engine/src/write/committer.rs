@@ -12,7 +12,7 @@ use crate::lexical::WordColumns;
 use crate::record::{RecordId, RecordRow, UuidMaker};
 use crate::runtime::EventCode;
 use crate::settings::Settings;
-use crate::snapshot::{Coding, Published, Snapshot};
+use crate::snapshot::{Coding, Snapshot};
 use crate::store::{Header, SETTINGS, Store};
 use crate::write::Shared;
 use crate::write::commit::{Commit, Committed, stage_commit};
@@ -129,28 +129,6 @@ impl Committer {
     pub(crate) fn set_word_columns(&mut self) {
         let words = WordColumns::of(&self.settings);
         self.publish(|next, _| next.set_word_columns(words));
-    }
-
-    /// Renumbers all rows without gaps before the numbers run out; returns whether it did. Running searches use the
-    /// old snapshot.
-    ///
-    /// # Errors
-    /// [`Error::Busy`] when there are more records than row numbers.
-    pub(crate) fn renumber_if_due(&mut self) -> Result<bool, Error> {
-        if self.snapshot().next_row() < RecordRow::RENUMBER_FROM {
-            return Ok(false);
-        }
-        let snapshot = self.snapshot().renumbered(RecordRow(0));
-        if snapshot.next_row() >= RecordRow::RENUMBER_FROM {
-            let limit = RecordRow::RENUMBER_FROM.0 as usize;
-            return Err(Error::Busy {
-                what: "records",
-                limit,
-            });
-        }
-        let published = Published::of(snapshot);
-        self.shared.published.update(|current| *current = published);
-        Ok(true)
     }
 
     /// Publishes the snapshot that `build` makes of the current one, if it differs.

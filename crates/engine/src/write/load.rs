@@ -103,13 +103,10 @@ impl Loader<'_> {
     }
 
     fn replay(&mut self, coding: &Coding, snapshot: Snapshot) -> Result<(Published, Tally), Error> {
-        let replayed = replay(
-            coding,
-            Some(self.blocks),
-            snapshot,
-            &self.store.reader(),
-            self.progress,
-        )?;
+        let reader = self.store.reader();
+        let replayed = reader.at_one_commit(|moment| {
+            replay(coding, Some(self.blocks), snapshot, moment, self.progress)
+        })?;
         self.index_files.measure();
         Ok(replayed)
     }

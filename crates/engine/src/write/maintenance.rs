@@ -77,7 +77,7 @@ impl Maintenance {
         let store = &mut committer.store;
         let lexical = committer.settings.lexical.is_on();
         self.jobs
-            .start_due_job(&snapshot, store, &committer.coding, lexical, idle);
+            .start_due_job(&snapshot, Some(store), &committer.coding, lexical, idle);
         let events = &committer.shared.events;
         if idle {
             self.reclaim.step(store, events);

@@ -6,6 +6,7 @@
 //! - [`WriterQueue`]: the commands of a database and the threads of all writers.
 //! - [`Writer`]: runs commands. Its parts are the `committer` (stage, transaction, publication), the
 //!   `maintenance` (blocks, job results, disk space, retention) and the `load` of a database.
+//! - [`Follower`]: takes the place of the writer of a database that another process writes.
 
 mod block_maintenance;
 mod checks;
@@ -15,6 +16,7 @@ mod condition;
 mod deletion;
 mod deletion_matches;
 mod embedded;
+mod follower;
 mod load;
 mod maintenance;
 mod parsing;
@@ -36,6 +38,7 @@ pub(crate) use deletion::{Deletion, RecordRef};
 pub(crate) use deletion_matches::{Deleted, DeletionMatches};
 pub use embedded::Embedded;
 pub(crate) use embedded::TextVectors;
+pub(crate) use follower::Follower;
 pub(crate) use parsing::parse_data;
 pub(crate) use patch::Patch;
 pub(crate) use prepare::{
@@ -49,4 +52,6 @@ pub(crate) use stage::Stage;
 pub(crate) use staged::{Context, VectorReader};
 pub use staged::{Status, Upserted};
 pub(crate) use writer::Writer;
-pub(crate) use writer_queue::{Command, MAX_WAITING, Paused, Refused, WriterQueue, WriterThreads};
+pub(crate) use writer_queue::{
+    Command, MAX_WAITING, Paused, Refreshed, Refused, WriterQueue, WriterThreads,
+};

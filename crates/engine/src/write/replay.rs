@@ -6,12 +6,12 @@ use crate::columns::{BLOCK_RECORDS, ColumnNames};
 use crate::error::Error;
 use crate::record::{RecordId, RecordRow};
 use crate::snapshot::{Coding, NewRow, Published, Snapshot};
-use crate::store::{Reader, StoreError, StoredRecord, Tally};
+use crate::store::{Moment, StoreError, StoredRecord, Tally};
 use crate::write::block_maintenance::BlockMaintenance;
 use crate::write::parsing::parse_data;
 use crate::write::snapshot_builder::{CommitChanges, SnapshotBuilder};
 
-/// Applies the commits after `snapshot`, up to the last commit that `reader` sees. Returns the records that it read.
+/// Applies the commits after `snapshot`, up to that of `moment`. Returns the records that it read.
 /// Without `blocks`, no file is written, and full blocks stay in memory.
 ///
 /// # Errors
@@ -20,14 +20,14 @@ pub(crate) fn replay(
     coding: &Coding,
     blocks: Option<&mut BlockMaintenance>,
     snapshot: Snapshot,
-    reader: &Reader,
+    moment: &Moment<'_>,
     progress: &dyn Fn(usize) -> bool,
 ) -> Result<(Published, Tally), Error> {
     let since = snapshot.version;
     let mut deleted = Vec::new();
     // Without a snapshot, there is nothing to delete from.
     if since > 0 {
-        reader.deleted_since(since, |id| deleted.push(RecordId(id)))?;
+        moment.deleted_since(since, |id| deleted.push(RecordId(id)))?;
     }
 
     let mut replay = Replay {
@@ -36,13 +36,13 @@ pub(crate) fn replay(
         names: (*snapshot.names).clone(),
         published: Published::of(snapshot),
         rows: Vec::new(),
-        version: reader.version()?,
+        version: moment.status()?.state.version,
         tally: Tally::default(),
     };
     progress(replay.records());
     replay.mark_deleted(&deleted);
     let mut failed = None;
-    reader.load(since, |record| match replay.add(&record) {
+    moment.load(since, |record| match replay.add(&record) {
         Ok(()) if progress(replay.records()) => ControlFlow::Continue(()),
         Ok(()) => {
             failed = Some(Error::Closed);
@@ -58,6 +58,25 @@ pub(crate) fn replay(
     }
     replay.flush();
     Ok((replay.published, replay.tally))
+}
+
+/// A record of the store as it enters memory. Its columns are added to `names`.
+///
+/// # Errors
+/// [`StoreError::Damaged`].
+pub(super) fn stored_row(
+    record: &StoredRecord<'_>,
+    names: &mut ColumnNames,
+) -> Result<NewRow, StoreError> {
+    let header = &record.header;
+    let data = parse_data(record.data).map_err(|_| StoreError::Damaged { id: header.id })?;
+    Ok(NewRow::stored(
+        header,
+        record.key,
+        &data,
+        names,
+        record.vectors()?,
+    ))
 }
 
 struct Replay<'a> {
@@ -89,16 +108,8 @@ impl Replay<'_> {
     }
 
     fn add(&mut self, record: &StoredRecord<'_>) -> Result<(), Error> {
-        let header = &record.header;
-        let data = parse_data(record.data).map_err(|_| StoreError::Damaged { id: header.id })?;
-        self.tally.add(header);
-        self.rows.push(NewRow::stored(
-            header,
-            record.key,
-            &data,
-            &mut self.names,
-            record.vectors()?,
-        ));
+        self.tally.add(&record.header);
+        self.rows.push(stored_row(record, &mut self.names)?);
         if self.rows.len() == BLOCK_RECORDS {
             self.flush();
         }

@@ -17,7 +17,7 @@ use crate::write::commit::Commit;
 use crate::write::committer::Committer;
 use crate::write::load::{LoadedDatabase, Loader};
 use crate::write::maintenance::Maintenance;
-use crate::write::writer_queue::{Command, Next, RunsCommands, WriterQueue};
+use crate::write::writer_queue::{Command, Next, Refreshed, RunsCommands, WriterQueue};
 
 /// Commits that share one transaction, and so one sync of the disk.
 const MAX_GROUP: usize = 64;
@@ -163,6 +163,8 @@ impl Writer {
             Command::Configure(settings, reply) => {
                 reply.send(self.guarded(|writer| writer.committer.configure(*settings)));
             }
+            // The database is as of now.
+            Command::Refresh(reply) => reply.send(Ok(Refreshed::Current)),
             Command::Pause(begun) => {
                 // When the receiver is gone, the pause ends at once.
                 let _ = begun.send(queue.pause());
@@ -207,7 +209,7 @@ impl Writer {
     }
 
     fn renumber_if_due(&mut self) -> Result<(), Error> {
-        if self.committer.renumber_if_due()? {
+        if self.committer.shared.renumber_if_due()? {
             self.maintenance.jobs.rows_renumbered();
         }
         Ok(())

@@ -329,6 +329,8 @@ pub(crate) enum Command {
     },
     /// Change settings that no vector depends on.
     Configure(Box<Settings>, Reply<()>),
+    /// Bring a database that another process writes up to date.
+    Refresh(Reply<Refreshed>),
     /// Send what ends the pause, and write nothing until then: the writers of the engine are brought to one moment.
     Pause(Sender<Paused>),
     /// Do the maintenance that is due: a background job has a result or has ended.
@@ -337,6 +339,15 @@ pub(crate) enum Command {
     Idle,
     /// Save the snapshot and end.
     Close,
+}
+
+/// What a database that another process writes is after [`Command::Refresh`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refreshed {
+    /// As of a moment after the command was sent.
+    Current,
+    /// To be opened again: another store took the place of the one that was read, or its commits cannot be applied.
+    Replaced,
 }
 
 impl Command {
@@ -352,6 +363,7 @@ impl Command {
                 reply.send(Err(error));
             }
             Self::Configure(_, reply) => reply.send(Err(error)),
+            Self::Refresh(reply) => reply.send(Err(error)),
             // Whoever waits for the pause learns of it when the sender is dropped.
             Self::Pause(_) | Self::Wake | Self::Idle | Self::Close => {}
         }

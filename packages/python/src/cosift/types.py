@@ -757,6 +757,8 @@ class DatabaseDescriptionTimes(TypedDict):
     """When the database was created."""
     last_write_at: str
     """When records were last written or deleted."""
+    as_of: NotRequired[str]
+    """Where another process writes the records: when they were last read. The data is of this time."""
 
 
 class DatabaseDescription(TypedDict):

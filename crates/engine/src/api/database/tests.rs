@@ -10,7 +10,7 @@ use super::*;
 use crate::disk::{DataLock, RealDisk};
 use crate::error::Done;
 use crate::record::RecordRow;
-use crate::snapshot::{Coding, Snapshot};
+use crate::snapshot::{Coding, Published, Snapshot};
 use crate::write::{Command, Deletion, DeletionMatches, Format, replay};
 use crate::{Committed, Embedded, Engine, EventCode, Limits, StopFlag};
 
@@ -266,7 +266,7 @@ fn a_load_reports_its_progress_and_ends_when_told_to() {
         let coding = Coding::untrained(2);
         let nothing = Snapshot::empty();
         let reader = &database.reader;
-        replay(&coding, None, nothing, reader, progress)
+        reader.at_one_commit(|moment| replay(&coding, None, nothing, moment, progress))
     };
     let told = RefCell::new(Vec::new());
     load(&|records| {

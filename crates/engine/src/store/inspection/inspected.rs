@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode};
 
-use crate::store::connection::{Access, check_format};
+use crate::store::access::Access;
+use crate::store::connection::check_format;
 use crate::store::error::StoreError;
 use crate::store::meta::{EPOCH, STORE_ID, identity_of, read_meta};
 use crate::store::reader::Reader;

@@ -25,7 +25,7 @@ fn owned(stored: &StoredRecord<'_>) -> Record {
 
 fn catch_up(reader: &Reader, version: u64, model: &mut Model) {
     reader
-        .deleted_since(version, |id| drop(model.remove(&id)))
+        .at_one_commit(|moment| moment.deleted_since(version, |id| drop(model.remove(&id))))
         .expect("deletions are read");
     reader
         .load(version, |stored| {

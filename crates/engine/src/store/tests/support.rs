@@ -1,5 +1,6 @@
 //! Records and random numbers for the store's tests.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -16,6 +17,15 @@ impl Reader {
         let mut data = None;
         self.records(&[id], |record| data = Some(record.data.to_vec()))?;
         Ok(data)
+    }
+
+    /// As [`Moment::load`](crate::store::Moment::load), of the last commit.
+    pub(crate) fn load(
+        &self,
+        version: u64,
+        each: impl FnMut(StoredRecord<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        self.at_one_commit(|moment| moment.load(version, each))
     }
 
     /// Up to `limit` entries of the change feed after `position`, in order, with their data.

@@ -1,0 +1,171 @@
+//! The databases of a data directory that another process writes.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::api::catalog::Catalog;
+use crate::api::database::Database;
+use crate::api::engine::Engine;
+use crate::api::slot::{Slot, followed, is_database_id};
+use crate::disk::{HeldDirectory, READY};
+use crate::error::{Done, Error};
+use crate::reply::{guarded, outcome_of};
+use crate::store::{StoreError, has_traces, store_path};
+use crate::write::{Command, Refreshed};
+
+/// How often a database whose files are replaced while they are opened is opened again.
+const ATTEMPTS: usize = 8;
+
+impl Engine {
+    /// Brings a database of a directory that is open for reading only up to date: later calls see every commit that was
+    /// acknowledged before this call. `None`: all databases. Databases that were created since appear, dropped ones are gone.
+    /// A database that cannot be opened is listed as failed.
+    ///
+    /// `done` gets [`Error::Store`] while another program locks the files of the database.
+    pub fn refresh(self: &Arc<Self>, id: Option<String>, done: Done<()>) {
+        let engine = Arc::clone(self);
+        let Some(id) = id else {
+            return self
+                .threads
+                .switches
+                .run(done, move || engine.catalog.follow_all());
+        };
+        let Ok(database) = self.database(&id) else {
+            return engine.follow(id, None, done);
+        };
+        let seen = Arc::clone(&database);
+        let refreshed: Done<Refreshed> = Box::new(move |refreshed| match refreshed {
+            Ok(Refreshed::Current) => done(Ok(())),
+            Ok(Refreshed::Replaced) | Err(Error::Closed) => engine.follow(id, Some(seen), done),
+            Err(error) => done(Err(error)),
+        });
+        database.send(Command::Refresh(database.reply(refreshed)));
+    }
+
+    /// Opens a database again, unless another call has replaced `seen`.
+    fn follow(self: &Arc<Self>, id: String, seen: Option<Arc<Database>>, done: Done<()>) {
+        let engine = Arc::clone(self);
+        self.threads
+            .admin
+            .run(done, move || engine.catalog.follow(&id, seen.as_ref()));
+    }
+}
+
+impl Catalog {
+    /// Opens a database, which a process that writes it may replace at any time.
+    ///
+    /// # Errors
+    /// [`Error::DatabaseNotFound`]; as [`Database::follow`].
+    pub(super) fn open_followed(
+        &self,
+        id: &str,
+        progress: &dyn Fn(usize) -> bool,
+    ) -> Result<Database, Error> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let not_found = || Error::DatabaseNotFound { id: id.to_owned() };
+            let (directory, place) = self.directory_of(id)?.ok_or_else(not_found)?;
+            let opened = Database::follow(&self.dependencies, id, directory, progress);
+            match opened {
+                Err(Error::Closed) => return Err(Error::Closed),
+                // What was read may be of two stores, or of one that is being removed.
+                Err(_) if attempts < ATTEMPTS && self.has_moved(id, &place) => {}
+                Err(Error::Stale | Error::Store(StoreError::Dropped | StoreError::Busy))
+                    if attempts < ATTEMPTS => {}
+                opened => return opened,
+            }
+        }
+    }
+
+    /// Whether the store of a database is no longer in the directory `place`.
+    fn has_moved(&self, id: &str, place: &Path) -> bool {
+        let there = self.directory_of(id).ok().flatten();
+        there.is_none_or(|(_, there)| there != place)
+    }
+
+    /// The directory of a database: while it is replaced, that of its next store.
+    fn directory_of(&self, id: &str) -> Result<Option<(HeldDirectory, PathBuf)>, Error> {
+        let place = self.path(id);
+        let ready = self.root().join(format!("{READY}{id}"));
+        // The next store may take its place between the first two looks.
+        for path in [&place, &ready, &place] {
+            let store = store_path(path);
+            let exists = self.disk().exists(&store).map_err(Error::file(&store))?;
+            match exists.then(|| HeldDirectory::hold(path, &store)) {
+                Some(Ok(directory)) => return Ok(Some((directory, path.clone()))),
+                Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::file(path)(error));
+                }
+                _ => {}
+            }
+        }
+        if has_traces(self.disk(), &store_path(&place)) {
+            let path = store_path(&place);
+            return Err(StoreError::FileMissing { path }.into());
+        }
+        Ok(None)
+    }
+
+    /// Opens a database at its last commit, unless another call has replaced `seen`, or forgets it if there is none any more.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] when the catalog is closed meanwhile.
+    fn follow(&self, id: &str, seen: Option<&Arc<Database>>) -> Result<(), Error> {
+        let _files = self.lock_files();
+        let listed = self.slots.read().get(id).cloned();
+        let is_seen = match (&listed, seen) {
+            (Some(Slot::Ready(listed)), Some(seen)) => Arc::ptr_eq(listed, seen),
+            (Some(Slot::Ready(listed)), None) => listed.damage().is_some(),
+            (Some(Slot::Loading { .. }), _) => false,
+            _ => true,
+        };
+        if !is_seen || !is_database_id(id) {
+            return Ok(());
+        }
+        let events = &self.dependencies.events;
+        let open = || self.open_followed(id, &|_| !self.is_closed());
+        let slot = match guarded(events, "while a database was opened", open) {
+            Ok(database) => Some(Slot::Ready(Arc::new(database))),
+            Err(Error::Closed) => return Err(Error::Closed),
+            Err(Error::DatabaseNotFound { .. }) => None,
+            Err(error) => Some(Slot::open_failed(events, id, &error)),
+        };
+        let mut slots = self.slots.write();
+        match slot {
+            Some(slot) => slots.insert(id.to_owned(), slot),
+            None => slots.remove(id),
+        };
+        drop(slots);
+        if let Some(seen) = seen {
+            seen.close_for_drop();
+        }
+        Ok(())
+    }
+
+    /// Brings all databases up to date.
+    ///
+    /// # Errors
+    /// As [`Engine::refresh`].
+    fn follow_all(&self) -> Result<(), Error> {
+        let found = followed(self.disk(), self.root()).map_err(Error::file(self.root()))?;
+        let ids: BTreeSet<String> = found.into_keys().chain(self.ids()).collect();
+        for id in ids {
+            let Ok(database) = self.database(&id) else {
+                self.follow(&id, None)?;
+                continue;
+            };
+            let refreshed = outcome_of(|reply| database.send(Command::Refresh(reply)));
+            match refreshed {
+                Ok(Refreshed::Current) => {}
+                Ok(Refreshed::Replaced) | Err(Error::Closed) => {
+                    self.follow(&id, Some(&database))?
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! A store as of one commit.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use rusqlite::Transaction;
+
+use crate::store::change::Change;
+use crate::store::connection::check_format;
+use crate::store::continuity::StoreStatus;
+use crate::store::error::StoreError;
+use crate::store::meta::{clock_of, read_meta, removed_of};
+use crate::store::reader::Reader;
+use crate::store::state::{Tally, state_of};
+use crate::store::stored_record::{COLUMNS, StoredRecord, read};
+
+/// What one transaction sees: all reads are of the same commit.
+pub(crate) struct Moment<'a>(&'a Transaction<'a>);
+
+impl Reader {
+    /// Runs `read` with the last commit.
+    pub(crate) fn at_one_commit<T, E: From<StoreError>>(
+        &self,
+        read: impl FnOnce(&Moment<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.read(|transaction| read(&Moment(transaction)))
+    }
+}
+
+impl Moment<'_> {
+    /// Checks that the file at `path`, which the store is in, has the format of this engine.
+    ///
+    /// # Errors
+    /// [`StoreError::Foreign`], [`StoreError::Format`], [`StoreError::Inconsistent`]; SQLite's.
+    pub(crate) fn check_format(&self, path: &Path) -> Result<(), StoreError> {
+        check_format(self.0, path)
+    }
+
+    /// Which store it is, and its state.
+    pub(crate) fn status(&self) -> Result<StoreStatus, StoreError> {
+        StoreStatus::of(self.0)
+    }
+
+    /// The time of the last commit; `i64::MIN` where none was.
+    pub(crate) fn last_commit_at(&self) -> Result<i64, StoreError> {
+        clock_of(self.0)
+    }
+
+    /// The value under `key` of the table `meta`.
+    pub(crate) fn meta(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        read_meta(self.0, key)
+    }
+
+    /// Position of the last change that the feed no longer keeps, 0 while it keeps all.
+    pub(crate) fn removed_changes(&self) -> Result<u64, StoreError> {
+        removed_of(self.0)
+    }
+
+    /// Gives the id of every record that a commit after `version` deleted to `each`, in the order of deletion.
+    ///
+    /// The ids include those of records that were created again later, so apply deletions before [`Moment::load`].
+    ///
+    /// # Errors
+    /// [`StoreError::Inconsistent`] at the first change whose checksum fails.
+    pub(crate) fn deleted_since(
+        &self,
+        version: u64,
+        mut each: impl FnMut(u64),
+    ) -> Result<(), StoreError> {
+        let mut statement = self.0.prepare_cached(&format!(
+            "SELECT {} FROM changes INDEXED BY deletions
+                     WHERE kind = 3 AND version > ?1 ORDER BY version, position",
+            Change::COLUMNS
+        ))?;
+        let mut rows = statement.query([version.cast_signed()])?;
+        while let Some(row) = rows.next()? {
+            each(Change::read(row)?.id);
+        }
+        Ok(())
+    }
+
+    /// Gives every record that a commit after `version` wrote or touched to `each`, until it breaks.
+    ///
+    /// After version 0, that is all of them, they come in the order of their ids; otherwise by version, then id.
+    /// Records deleted since are not among them: see [`Moment::deleted_since`]. After version 0 the records are
+    /// compared with the store's count and checksum once all were given.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] at the first record whose checksum fails; [`StoreError::Inconsistent`] at the end when
+    /// records are missing or there are too many.
+    pub(crate) fn load(
+        &self,
+        version: u64,
+        mut each: impl FnMut(StoredRecord<'_>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let filter = if version == 0 {
+            "LEFT JOIN contents c ON c.id = r.id WHERE +r.version > ?1 ORDER BY r.id"
+        } else {
+            "INDEXED BY versions LEFT JOIN contents c ON c.id = r.id WHERE r.version > ?1 ORDER BY r.version, r.id"
+        };
+        let sql = format!("SELECT {COLUMNS} FROM records r {filter}");
+        let mut statement = self.0.prepare_cached(&sql)?;
+        let mut rows = statement.query([version.cast_signed()])?;
+        let mut vector = Vec::new();
+        let mut tally = Tally::default();
+        while let Some(row) = rows.next()? {
+            let record = read(row, &mut vector)?;
+            if version == 0 {
+                tally.add(&record.header);
+            }
+            if each(record).is_break() {
+                return Ok(());
+            }
+        }
+        if version == 0 {
+            tally.compare(&state_of(self.0)?.tally)?;
+        }
+        Ok(())
+    }
+}
