@@ -129,7 +129,7 @@ impl ReembeddingStore {
     pub(crate) fn configure(&mut self, database: &Settings) -> Result<(), Error> {
         let settings = database.with_vectors_of(&self.settings);
         if settings != self.settings {
-            self.store.set_meta(SETTINGS, &settings.to_stored())?;
+            self.store.set_settings(&settings.to_stored())?;
             self.settings = settings;
         }
         Ok(())

@@ -17,8 +17,7 @@ pub(super) const STATE: &str = "restore the database from a backup; if all recor
 pub(super) const ACKNOWLEDGED: &str = "run the doctor with --repair: it removes the file `acknowledged`, and the next start checks all records and gives \
      the change feed a new epoch";
 
-pub(super) const LOST: &str = "restore the log records.sqlite-wal or a backup; or delete the file `acknowledged` to accept the loss of these \
-     commits";
+pub(super) const LOST: &str = "restore the log records.sqlite-wal or a backup; or delete the file `acknowledged` to accept the loss";
 
 pub(super) const OTHER_STORE: &str = "put the files of the right database back; if records.sqlite was replaced on purpose, delete the file \
      `acknowledged`";

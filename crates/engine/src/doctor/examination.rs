@@ -349,6 +349,10 @@ impl Examination<'_> {
                 ));
                 advice = advice::LOST;
             }
+            Some(Continuation::SettingsLost) => {
+                findings.add("acknowledged changes of the settings are missing");
+                advice = advice::LOST;
+            }
         }
         self.report.check("acknowledged", findings, detail, advice);
         Ok(())

@@ -10,12 +10,13 @@
 //! | bytes | what |
 //! |---|---|
 //! | 8 | `cosifta` and a zero byte |
-//! | 4 | format, 1 |
+//! | 4 | format, 2; format 1 lacks the changes of the settings |
 //! | 4 | 1 after a clean close, else 0 |
 //! | 16 | the store's id |
 //! | 16 | the epoch |
 //! | 52 | the state, see [`State::to_bytes`] |
 //! | 8 | a version that the main file had reached at least, without its log |
+//! | 8 | how often the settings were changed |
 //! | 4 | CRC-32 of everything before |
 
 use std::io;
@@ -29,8 +30,11 @@ use crate::store::paths::acknowledged_path;
 use crate::store::state::{STATE_BYTES, State};
 
 const MAGIC: [u8; 8] = *b"cosifta\0";
-const FORMAT: u32 = 1;
-const BYTES: usize = 16 + 32 + STATE_BYTES + 8 + 4;
+const FORMAT: u32 = 2;
+const BYTES: usize = 16 + 32 + STATE_BYTES + 8 + 8 + 4;
+
+/// Bytes of a file of format 1.
+const BYTES_1: usize = BYTES - 8;
 
 /// The file, and what it says.
 #[derive(Debug)]
@@ -91,7 +95,7 @@ impl AcknowledgedFile {
         start().map_err(|source| StoreError::io(&path, source))
     }
 
-    /// Notes a durable commit, before it is acknowledged.
+    /// Notes a durable commit or change of the settings, before it is acknowledged.
     pub(super) fn note_commit(&mut self, status: StoreStatus) {
         self.content.status = status;
         // The commit is durable. When this write fails, the file is behind the store, as after a power cut.
@@ -145,6 +149,7 @@ fn to_bytes(content: &AcknowledgedStatus) -> [u8; BYTES] {
     bytes.extend(content.status.epoch);
     bytes.extend(content.status.state.to_bytes());
     bytes.extend(content.file_version.to_le_bytes());
+    bytes.extend(content.status.settings_changes.to_le_bytes());
     bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
     let mut whole = [0; BYTES];
     whole.copy_from_slice(&bytes);
@@ -152,24 +157,30 @@ fn to_bytes(content: &AcknowledgedStatus) -> [u8; BYTES] {
 }
 
 fn from_bytes(bytes: &[u8]) -> Option<AcknowledgedStatus> {
-    let (body, crc) = bytes.split_at_checked(BYTES - 4)?;
-    if crc != crc32fast::hash(body).to_le_bytes() {
-        return None;
-    }
+    let format = u32::from_le_bytes(bytes.get(8..12)?.try_into().ok()?);
+    let length = match format {
+        1 => BYTES_1,
+        FORMAT => BYTES,
+        _ => return None,
+    };
+    let (body, crc) = bytes.split_at_checked(length - 4)?;
     let (head, rest) = body.split_at(16);
-    if head[..8] != MAGIC || head[8..12] != FORMAT.to_le_bytes() {
+    if crc != crc32fast::hash(body).to_le_bytes() || head[..8] != MAGIC {
         return None;
     }
     let (store_id, rest) = rest.split_first_chunk()?;
     let (epoch, rest) = rest.split_first_chunk()?;
-    let (state, file_version) = rest.split_at(STATE_BYTES);
+    let (state, rest) = rest.split_at(STATE_BYTES);
+    let (file_version, settings_changes) = rest.split_first_chunk()?;
+    let settings_changes = settings_changes.try_into().map_or(0, u64::from_le_bytes);
     Some(AcknowledgedStatus {
         status: StoreStatus {
             store_id: *store_id,
             epoch: *epoch,
             state: State::from_bytes(state)?,
+            settings_changes,
         },
-        file_version: u64::from_le_bytes(file_version.try_into().ok()?),
+        file_version: u64::from_le_bytes(*file_version),
         clean: head[12] == 1,
     })
 }

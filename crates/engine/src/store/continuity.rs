@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use crate::store::error::StoreError;
-use crate::store::meta::{EPOCH, STORE_ID, identity_of};
+use crate::store::meta::{EPOCH, STORE_ID, identity_of, settings_changes_of};
 use crate::store::state::{State, state_of};
 
 /// Which store it is, which history its change feed has, and its state after the last commit.
@@ -12,6 +12,8 @@ pub(crate) struct StoreStatus {
     pub(crate) store_id: [u8; 16],
     pub(crate) epoch: [u8; 16],
     pub(crate) state: State,
+    /// How often the settings were changed.
+    pub(crate) settings_changes: u64,
 }
 
 /// What the file `acknowledged` says of a store.
@@ -36,6 +38,8 @@ pub(super) enum Continuity {
         /// The last commit that was acknowledged.
         acknowledged: u64,
     },
+    /// Acknowledged changes of the settings are missing, as commits may be.
+    SettingsLost,
 }
 
 impl StoreStatus {
@@ -45,6 +49,7 @@ impl StoreStatus {
             store_id: identity_of(connection, STORE_ID)?,
             epoch: identity_of(connection, EPOCH)?,
             state: state_of(connection)?,
+            settings_changes: settings_changes_of(connection)?,
         })
     }
 }
@@ -85,16 +90,20 @@ impl Continuity {
         if main_file.is_some_and(|main_file| main_file.state.version < acknowledged.file_version) {
             return Self::Restored("the main file is an older one");
         }
+        let (changes, known_changes) = (found.settings_changes, expected.settings_changes);
         let (expected, found) = (&expected.state, &found.state);
         if found.version < expected.version {
             return Self::Lost {
                 acknowledged: expected.version,
             };
         }
+        if changes < known_changes {
+            return Self::SettingsLost;
+        }
         if found.version == expected.version && found != expected {
             return Self::Restored("it holds other records");
         }
-        if found.version > expected.version && acknowledged.clean {
+        if acknowledged.clean && (found.version > expected.version || changes > known_changes) {
             return Self::Restored("it holds commits from after its last clean close");
         }
         Self::Continued

@@ -52,6 +52,16 @@ pub enum StoreError {
         /// The last commit that was found.
         found: u64,
     },
+    /// Acknowledged changes of the settings are missing: the log was damaged or deleted.
+    #[error(
+        "{} lost acknowledged changes of its settings. Its log {} was damaged or deleted. Put the log or a backup back, \
+         or delete {} to accept the loss",
+        path.display(), log_path(path).display(), acknowledged_path(path).display()
+    )]
+    SettingsLost {
+        /// The main file.
+        path: PathBuf,
+    },
     /// Another program kept the file locked for longer than the store waits.
     #[error("the database file is locked by another program")]
     Busy,
@@ -145,7 +155,8 @@ impl StoreError {
             | StoreError::Corrupt { .. }
             | StoreError::Inconsistent { .. }
             | StoreError::FileMissing { .. }
-            | StoreError::Lost { .. } => "damaged",
+            | StoreError::Lost { .. }
+            | StoreError::SettingsLost { .. } => "damaged",
             StoreError::Busy => "busy",
             StoreError::Dropped => "database_not_found",
             _ => "store_failed",

@@ -14,6 +14,9 @@ pub(crate) const CREATED_AT: &str = "created_at";
 /// Key of the settings of the database.
 pub(crate) const SETTINGS: &str = "settings";
 
+/// Key of the number of changes of the settings: 8 bytes, little-endian. It is missing before the first.
+const SETTINGS_CHANGES: &str = "settings_changes";
+
 /// Key of the random bytes that identify the store.
 pub(super) const STORE_ID: &str = "store_id";
 
@@ -58,6 +61,22 @@ pub(super) fn write_meta(
         )?
         .execute((key, value))?;
     Ok(())
+}
+
+/// How often the settings were changed.
+pub(super) fn settings_changes_of(connection: &Connection) -> Result<u64, StoreError> {
+    let stored = read_meta(connection, SETTINGS_CHANGES)?.and_then(|bytes| bytes.try_into().ok());
+    Ok(stored.map_or(0, u64::from_le_bytes))
+}
+
+/// Stores settings, and that they were changed `changes` times.
+pub(super) fn write_settings(
+    connection: &Connection,
+    settings: &[u8],
+    changes: u64,
+) -> Result<(), StoreError> {
+    write_meta(connection, SETTINGS, settings)?;
+    write_meta(connection, SETTINGS_CHANGES, &changes.to_le_bytes())
 }
 
 /// Key of the last time that the store gave to a commit: milliseconds since 1970 as 8 bytes, little-endian.

@@ -35,7 +35,7 @@ impl Store {
     /// [`Store::restored`].
     ///
     /// # Errors
-    /// [`StoreError::Lost`] when acknowledged commits are missing; [`StoreError::Foreign`], [`StoreError::Format`],
+    /// [`StoreError::Lost`] and [`StoreError::SettingsLost`] when what was acknowledged is missing; [`StoreError::Foreign`], [`StoreError::Format`],
     /// [`StoreError::ReadOnly`], [`StoreError::Corrupt`], [`StoreError::Inconsistent`].
     pub(crate) fn open(disk: &Arc<dyn Disk>, path: &Path) -> Result<Store, StoreError> {
         let expected = AcknowledgedFile::read(&**disk, path)?;
@@ -65,6 +65,11 @@ impl Store {
                 (Some(acknowledged), None)
             }
             Continuity::Restored(reason) => (None, Some(reason)),
+            Continuity::SettingsLost => {
+                return Err(StoreError::SettingsLost {
+                    path: path.to_owned(),
+                });
+            }
             Continuity::Lost { acknowledged } => {
                 return Err(StoreError::Lost {
                     path: path.to_owned(),

@@ -15,7 +15,7 @@ use crate::store::connection::BUSY_TIMEOUT;
 use crate::store::continuity::StoreStatus;
 use crate::store::error::StoreError;
 use crate::store::generations::Generations;
-use crate::store::meta::{EPOCH, write_clock, write_meta};
+use crate::store::meta::{EPOCH, write_clock, write_meta, write_settings};
 use crate::store::paths::{log_index_path, log_path};
 use crate::store::reader::Reader;
 use crate::store::schema::PAGE_BYTES;
@@ -93,6 +93,18 @@ impl Store {
     /// As [`Store::commit`].
     pub(crate) fn set_meta(&mut self, key: &str, value: &[u8]) -> Result<(), StoreError> {
         self.write(|transaction| write_meta(transaction, key, value))
+    }
+
+    /// Changes the settings; the change is durable when it returns.
+    ///
+    /// # Errors
+    /// As [`Store::commit`].
+    pub(crate) fn set_settings(&mut self, settings: &[u8]) -> Result<(), StoreError> {
+        let changes = self.status.settings_changes + 1;
+        self.write(|transaction| write_settings(transaction, settings, changes))?;
+        self.status.settings_changes = changes;
+        self.committed();
+        Ok(())
     }
 
     /// The time of the next commit: that of the machine, but later than the last one that was given. So the time of a
@@ -200,7 +212,7 @@ impl Store {
         result
     }
 
-    /// Notes a durable commit, before it is acknowledged.
+    /// Notes a durable commit or change of the settings, before it is acknowledged.
     pub(super) fn committed(&mut self) {
         if let Some(acknowledged) = &mut self.acknowledged {
             acknowledged.note_commit(self.status);

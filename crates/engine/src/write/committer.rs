@@ -13,7 +13,7 @@ use crate::record::{RecordId, RecordRow, UuidMaker};
 use crate::runtime::EventCode;
 use crate::settings::Settings;
 use crate::snapshot::{Coding, Snapshot};
-use crate::store::{Header, SETTINGS, Store};
+use crate::store::{Header, Store};
 use crate::write::Shared;
 use crate::write::commit::{Commit, Committed, stage_commit};
 use crate::write::deletion::Unwritten;
@@ -116,7 +116,7 @@ impl Committer {
         if !settings.makes_vectors_of(&self.settings) {
             return Err(Error::Stale);
         }
-        self.store.set_meta(SETTINGS, &settings.to_stored())?;
+        self.store.set_settings(&settings.to_stored())?;
         let before = std::mem::replace(&mut self.settings, settings.clone());
         if settings.lexical != before.lexical {
             self.set_word_columns();

@@ -23,6 +23,8 @@ pub(crate) enum Continuation {
     OfAnotherStore,
     /// Acknowledged commits are missing.
     Lost { acknowledged: u64, found: u64 },
+    /// Acknowledged changes of the settings are missing.
+    SettingsLost,
 }
 
 impl Inspection {
@@ -31,20 +33,16 @@ impl Inspection {
     /// # Errors
     /// [`StoreError::Io`].
     pub(crate) fn continuation(&self, disk: &dyn Disk) -> Result<Option<Continuation>, StoreError> {
-        let (Some(state), Some((store_id, epoch))) = (self.state, self.identity) else {
+        if self.state.is_none() || self.identity.is_none() {
             return Ok(None);
-        };
-        let found = StoreStatus {
-            store_id,
-            epoch,
-            state,
-        };
+        }
+        let found = StoreStatus::of(&self.connection)?;
         let acknowledged = AcknowledgedFile::read(disk, &self.path)?;
         let exists = fs::exists(acknowledged_path(&self.path)).unwrap_or(true);
         Ok(Some(match &acknowledged {
             None if exists => Continuation::Damaged,
             None => Continuation::Restored("the file `acknowledged` is missing"),
-            Some(acknowledged) if acknowledged.status.store_id != store_id => {
+            Some(acknowledged) if acknowledged.status.store_id != found.store_id => {
                 Continuation::OfAnotherStore
             }
             Some(_) => {
@@ -54,8 +52,9 @@ impl Inspection {
                     Continuity::Restored(reason) => Continuation::Restored(reason),
                     Continuity::Lost { acknowledged } => Continuation::Lost {
                         acknowledged,
-                        found: state.version,
+                        found: found.state.version,
                     },
+                    Continuity::SettingsLost => Continuation::SettingsLost,
                 }
             }
         }))

@@ -85,11 +85,12 @@ impl Inspection {
 }
 
 /// Keys whose values are a sequence of entries, and the bytes of an entry.
-const SEQUENCES: [(&str, usize); 4] = [
+const SEQUENCES: [(&str, usize); 5] = [
     ("stamps", 16),
     ("feed_marks", 16),
     ("feed_removed", 8),
     ("clock", 8),
+    ("settings_changes", 8),
 ];
 
 /// Milliseconds of a day.

@@ -4,11 +4,11 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::store::StoreError;
 use crate::store::tests::image::{
     Image, PER_COMMIT, accept_restored, acknowledged, commit, read, wal,
 };
 use crate::store::tests::support::{Random, create_store, open_store, scratch};
+use crate::store::{SETTINGS, StoreError};
 
 /// A store of 3 commits in the main file and 9 more in the log, as `kill -9` leaves it, and its epoch.
 fn killed(path: &Path) -> (Image, [u8; 16]) {
@@ -66,6 +66,60 @@ fn no_flipped_bit_in_the_log_drops_an_acknowledged_commit_undetected() {
     }
     println!("{} of {TRIALS} refused", refused / 2);
     assert!(refused / 2 > TRIALS * 9 / 10);
+}
+
+#[test]
+fn a_deleted_log_does_not_take_settings_back_undetected() {
+    let (_directory, path) = scratch();
+    let mut store = create_store(&path, b"{}").expect("a new database");
+    commit(&mut store);
+    store.checkpoint().expect("it succeeds");
+    let before = Image::take(&path);
+    store
+        .set_settings(b"{\"lexical\":true}")
+        .expect("they are changed");
+    let image = Image::take(&path);
+    let (_directory, path) = scratch();
+    image.put(&path);
+    let opened = open_store(&path).expect("nothing is lost");
+    assert_eq!(opened.restored(), None);
+    let settings = opened.reader().meta(SETTINGS).expect("it is read");
+    assert_eq!(settings.as_deref(), Some(&b"{\"lexical\":true}"[..]));
+    drop(opened);
+
+    image.put(&path);
+    fs::remove_file(wal(&path)).expect("deleted");
+    for _ in 0..2 {
+        let error = open_store(&path).expect_err("it is refused");
+        assert!(matches!(error, StoreError::SettingsLost { .. }), "{error}");
+        assert_eq!(error.code(), "damaged");
+    }
+    // After a power cut the file may be behind the store.
+    Image {
+        acknowledged: before.acknowledged,
+        ..image
+    }
+    .put(&path);
+    assert_eq!(open_store(&path).expect("nothing is lost").restored(), None);
+}
+
+#[test]
+fn a_file_of_format_1_continues() {
+    let (_directory, path) = scratch();
+    let mut store = create_store(&path, b"{}").expect("a new database");
+    commit(&mut store);
+    drop(store);
+    let file = acknowledged(&path);
+    let mut bytes = fs::read(&file).expect("it is there");
+    bytes.truncate(bytes.len() - 12);
+    bytes[8] = 1;
+    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+    fs::write(&file, bytes).expect("written");
+    for _ in 0..2 {
+        let mut store = open_store(&path).expect("opened");
+        assert_eq!(store.restored(), None);
+        store.set_settings(b"{}").expect("they are changed");
+    }
 }
 
 #[test]
