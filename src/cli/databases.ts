@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { CosiftError, isCode } from '../errors.js';
 import { columnNames } from '../readers/option-text.js';
 import type { DatabaseChanges, DatabaseDescription, DatabaseSettings } from '../schema/index.js';
@@ -26,6 +26,7 @@ interface CreateOptions extends ShowOptions, EmbedOptions, LexicalOptions {
 }
 
 interface ChangeOptions extends ShowOptions, EmbedOptions, LexicalOptions {
+  embedAll?: true;
   model?: string;
   default?: Defaults;
 }
@@ -87,6 +88,7 @@ export function databasesCommand(): Command {
       )
         .description('change settings of a database')
         .argument('<database>', 'the database', checkDatabase)
+        .addOption(new Option('--embed-all', 'search by meaning by every text').conflicts('embed'))
         .option('--model <name>', 'the model: the built-in one, or one of --models')
         .option('--no-lexical', 'forget the index of the words')
         .option('--default <name=value>', `${DEFAULT_HELP}; none removes a value`, parseDefaults)
@@ -96,6 +98,7 @@ export function databasesCommand(): Command {
           'cosift databases change facts --default threshold=none',
           'cosift databases change products --lexical-columns name=3,sku=2,notes=none',
           'cosift databases change facts --embed name,description --passages per_record=1024',
+          'cosift databases change facts --embed-all',
         )
         .action(change),
     )
@@ -218,11 +221,12 @@ async function create(id: string, options: CreateOptions): Promise<void> {
 }
 
 async function change(id: string, options: ChangeOptions): Promise<void> {
-  const { embed, model, default: defaults } = options;
+  const { embed, embedAll, model, default: defaults } = options;
   const lexical = lexicalIn(options);
   const embedded = embedIn(embed && columnNames(embed), options);
   const changes: DatabaseChanges = {
     ...(embedded && { embed: embedded }),
+    ...(embedAll && { embed: { ...embedded, columns: null } }),
     ...(model !== undefined && { model }),
     ...(lexical !== undefined && { lexical }),
     ...(defaults !== undefined && { defaults }),

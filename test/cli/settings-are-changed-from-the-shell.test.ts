@@ -70,6 +70,11 @@ test('defaults and the index of the words are set, changed and removed', async (
   expect((await run(...document, '--passages', 'per_record=300', '--dry-run')).code).toBe(0);
   expect((await run(...document, '--passages', 'per_record=300')).code).toBe(0);
 
+  const everything = await run('databases', 'change', 'texts', '--embed-all');
+  expect(everything.stdout).toMatch(/^embedded columns +every text$/m);
+  const both = await run('databases', 'change', 'texts', '--embed-all', '--embed', 'name');
+  expect(both).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot be used with') });
+
   const imported = ['import', file, '--database', 'other', '--dimensions', '4', '--lexical-columns'];
   expect((await run(...imported, 'nam=3')).stderr).toContain('--lexical-columns: there is no column "nam"');
   expect((await run(...imported, 'name=none')).stderr).toContain('"none" is not a whole number');
