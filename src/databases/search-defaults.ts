@@ -11,6 +11,9 @@ export interface CompleteSearch {
   suffix: string;
 }
 
+/** How far above 1 the sum of weights may be, because of rounding. */
+const SUM_SLACK = 1e-9;
+
 /** The end of a cursor: the threshold and the weight of words that are defaults of the database. */
 const SUFFIX = /~([^~,]*),([^~,]*)$/;
 
@@ -31,6 +34,7 @@ export function completeSearch(
   // A vector and examples have no words.
   const lexicalDefault = search.text === undefined ? undefined : values.lexical;
   const lexical = search.lexical ?? lexicalDefault;
+  if (search.lexical === undefined && lexicalDefault !== undefined) checkWeights(lexicalDefault, search);
   const threshold = search.threshold ?? values.threshold ?? defaultThreshold(lexical, search.boosts);
   if (lexical === undefined && (given.highlights === true || search.prefix === true)) {
     const pointer = given.highlights === true ? '/highlights' : '/search/prefix';
@@ -53,15 +57,29 @@ export function completeSearch(
   };
 }
 
-function defaultsIn(cursor: string): Pick<Defaults, 'threshold' | 'lexical'> {
-  const [, threshold, lexical] = SUFFIX.exec(cursor) ?? [];
-  return { threshold: parsed(threshold), lexical: parsed(lexical) };
+/** The engine checks the weights that a search gives itself. */
+function checkWeights(lexical: number, { boosts = [] }: SearchRequest['search']): void {
+  const sum = boosts.reduce((sum, { weight }) => sum + weight, 0);
+  if (lexical === 0 || sum > 1 || lexical + sum <= 1 + SUM_SLACK) return;
+  const detail = `the weights are ${sum}, and the default lexical of the database is ${lexical}: together they may be at most 1; give lexical in the search to use another weight`;
+  throw refused('invalid_request', '/search/boosts', detail);
 }
 
+function defaultsIn(cursor: string): Pick<Defaults, 'threshold' | 'lexical'> {
+  const [suffix, threshold, lexical] = SUFFIX.exec(cursor) ?? [];
+  const defaults = { threshold: parsed(threshold), lexical: parsed(lexical) };
+  const isMade = Object.values(defaults).some((value) => value !== undefined);
+  return suffix === undefined || isMade ? defaults : notOurs();
+}
+
+/** A number from 0 to 1, written as {@link completeSearch} writes it; undefined for no text. */
 function parsed(text = ''): number | undefined {
-  if (text === '') return undefined;
   const value = Number(text);
-  if (value >= 0 && value <= 1) return value;
+  if (text === '') return undefined;
+  return value >= 0 && value <= 1 && text === String(value) ? value : notOurs();
+}
+
+function notOurs(): never {
   throw refused('invalid_cursor', '/pagination/cursor', 'must be a next_cursor of this service');
 }
 

@@ -223,9 +223,37 @@ export function describeSettings(open: OpenDatabases): void {
       });
     });
 
+    test('boosts that leave too little for the default weight of words are refused, and the default is named', async () => {
+      const database = await filled({ lexical: true, defaults: { lexical: 0.6 } });
+      const filter = { condition: 'AND', rules: [{ column: 'text', operator: 'is_not_empty' }] };
+      const boosted = (weight: number, lexical?: number) =>
+        database.search({
+          search: { text: TEXT, boosts: [{ weight, filter }], ...(lexical !== undefined && { lexical }) },
+        });
+      await expect(boosted(0.5)).rejects.toMatchObject({
+        code: 'invalid_request',
+        problems: [
+          {
+            pointer: '/search/boosts',
+            detail: expect.stringContaining('the default lexical of the database is 0.6'),
+          },
+        ],
+      });
+      await boosted(0.4);
+      await boosted(0.5, 0.5);
+    });
+
     test('a cursor with other defaults than there can be is refused', async () => {
       const database = await filled({});
-      for (const cursor of ['0.5_1~2,', '0.5_1~,x', '0.5_1~0.1']) {
+      for (const cursor of [
+        '0.5_1~2,',
+        '0.5_1~,x',
+        '0.5_1~0.1',
+        '0.5_1~,',
+        '0.5_1~0x1,',
+        '0.5_1~ 1,',
+        '0.5_1~,1e0',
+      ]) {
         await expect(
           database.search({ search: { text: TEXT }, pagination: { cursor } }),
           cursor,

@@ -238,6 +238,12 @@ test.each([
     '/filter/rules/0/rule',
     'is not a known member; did you mean "rules"?',
   ],
+  [
+    'DatabaseChanges',
+    { lexical: { columns: { a: 1.5 } } },
+    '/lexical/columns/a',
+    'is 1.5, must be an integer or null',
+  ],
   ['DeleteRequest', { ids: [1, 0] }, '/ids/1', 'is 0, must be from 1 to 9007199254740991'],
   ['DeleteRequest', { ids: [1, 'x'] }, '/ids/1', 'is "x", must be a UUID with hyphens, or key: and a key'],
   [
