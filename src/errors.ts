@@ -28,7 +28,7 @@ export const ERRORS = {
     title: 'Nothing was deleted, because the source has problems or lacks too much',
   },
   alias_conflict: { status: 409, title: 'A database and an alias exclude each other' },
-  read_only: { status: 409, title: 'The data directory is open for reading only' },
+  read_only: { status: 409, title: 'The data directory is only read' },
   data_locked: { status: 409, title: 'The data directory is in use' },
   feed_restarted: { status: 410, title: 'The change feed has restarted, so the position is no longer valid' },
   changes_removed: { status: 410, title: 'Changes after the position are no longer kept' },

@@ -15,7 +15,7 @@ export function withoutMember(name: string): string {
 
 /** `type` is the name of a JSON type, or several names. */
 export function notOfType(given: unknown, type: string): string {
-  if (/^integer\b/.test(type) && typeof given === 'number') return `is ${given}, must be an ${type}`;
+  if (typeof given === 'number' && type.startsWith('integer')) return `is ${given}, must be an ${type}`;
   return `is ${typeName(given)}, must be of type ${type}`;
 }
 

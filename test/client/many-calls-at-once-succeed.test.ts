@@ -2,6 +2,7 @@ import process from 'node:process';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Client } from '../../src/client/index.js';
+import { inFull } from '../helpers/full.js';
 import { fan, Service } from '../server/service.js';
 
 /** Requests that a client has sent and that have no response yet, in their order. */
@@ -53,25 +54,28 @@ async function outcomes(calls: readonly Promise<unknown>[]): Promise<Record<stri
 const times = <T>(count: number, call: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => call(at));
 
+/** Calls at once. */
+const [CALLS, READS, WRITES] = [inFull(10_000, 5_000), inFull(10_000, 1_000), inFull(10_000, 300)];
+
 test('thousands of searches and reads, and hundreds of writes', async () => {
   const service = await Service.start();
   const client = new Client({ url: service.url, key: service.adminKey });
   const fans = await client.createDatabase('fans', { dimensions: 2 });
   await fans.upsert(fan(10));
   const search = () => fans.search({ vector: [1, 0] });
-  expect(await outcomes(times(1_000, search))).toEqual({ ok: 1_000 });
+  expect(await outcomes(times(READS, search))).toEqual({ ok: READS });
   // One signal for all: it must not be reported as leaking listeners.
   const warnings: string[] = [];
   const warn = ({ message }: Error) => warnings.push(message);
   process.on('warning', warn);
   const { signal } = new AbortController();
   const aborted = () => fans.search({ vector: [1, 0] }, { signal });
-  expect(await outcomes(times(5_000, aborted))).toEqual({ ok: 5_000 });
+  expect(await outcomes(times(CALLS, aborted))).toEqual({ ok: CALLS });
   process.off('warning', warn);
   expect(warnings).toEqual([]);
-  expect(await outcomes(times(1_000, () => fans.get(1)))).toEqual({ ok: 1_000 });
-  expect(await outcomes(times(300, (at) => fans.patch(1, { size: at })))).toEqual({ ok: 300 });
-  expect(await outcomes(times(300, () => fans.upsert(fan(1))))).toEqual({ ok: 300 });
+  expect(await outcomes(times(READS, () => fans.get(1)))).toEqual({ ok: READS });
+  expect(await outcomes(times(WRITES, (at) => fans.patch(1, { size: at })))).toEqual({ ok: WRITES });
+  expect(await outcomes(times(WRITES, () => fans.upsert(fan(1))))).toEqual({ ok: WRITES });
   await client.close();
   await service.stop();
 });
