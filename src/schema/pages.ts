@@ -112,7 +112,10 @@ export const passage = object(
 
 export const bestPassage = object('A passage that matches, with its text.', {
   ...passagePlace,
-  score: { ...score, description: 'Similarity in meaning of the passage, in steps of 1e-9.' },
+  score: {
+    ...score,
+    description: 'That of a record with this text alone, without boosts, in steps of 1e-9.',
+  },
   text: text('The text of the column from `start` to `end`.'),
 });
 

@@ -368,6 +368,36 @@ export function describePassages(open: OpenDatabases): void {
       expect((await database.describe()).passages).toBe(0);
     });
 
+    test('show passages with the words of a search first, as records of these texts would be', async () => {
+      const database = await shared.create({ embed, lexical: true });
+      const name = 'The part is called XK-77.';
+      const text = `${FILLER.repeat(12)}😀 ${name} ${FILLER.repeat(14)}`;
+      await database.upsert([{ id: 1, data: { text } }]);
+      const search = { text: 'XK-77 of a violin', threshold: 0 };
+      const listed = async (of: TestDatabase, lexical: number, more: object = {}) => {
+        const { results } = await of.search({ search: { ...search, lexical }, passages: 64, ...more });
+        return (results[0] as unknown as Listed).best_passages;
+      };
+      const [best, ...others] = await listed(database, 0.5);
+      expect(best?.text).toContain(name);
+      expect(text.slice(best!.start, best!.end)).toBe(best!.text);
+      expect(others.map(({ score }) => score)).toEqual(
+        others.map(({ score }) => score).toSorted((a, b) => b - a),
+      );
+      expect((await listed(database, 0.5, { passages: 1 })).length).toBe(1);
+      const [meaning] = await listed(database, 0).then((all) =>
+        all.filter(({ start }) => start === best!.start),
+      );
+      const [words] = await listed(database, 1).then((all) =>
+        all.filter(({ start }) => start === best!.start),
+      );
+      expect(best!.score).toBeCloseTo((meaning!.score + words!.score) / 2, 8);
+      const alone = await shared.create({ embed, lexical: true });
+      await alone.upsert([{ id: 1, data: { text: best!.text } }]);
+      const [whole] = await listed(alone, 0.5);
+      expect(whole?.score).toBe(best?.score);
+    });
+
     test('are searched for by the mean of the passages of a long text', async () => {
       const database = await shared.create({ embed });
       await database.upsert([

@@ -37,7 +37,7 @@ export interface BestPassage {
   start: number;
   /** Offset after its last character. */
   end: number;
-  /** Similarity in meaning of the passage, in steps of 1e-9. From 0 to 1. */
+  /** That of a record with this text alone, without boosts, in steps of 1e-9. From 0 to 1. */
   score: number;
   /** The text of the column from `start` to `end`. */
   text: string;

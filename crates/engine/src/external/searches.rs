@@ -177,8 +177,7 @@ impl ExternalSearch {
                 }
                 _ => Vec::new(),
             };
-            let signal = blend.as_ref().and_then(|blend| blend.lexical.as_ref());
-            (self.search).page_of(selected, &scores, parts, (&best, embedded), signal)
+            (self.search).page_of(selected, &scores, parts, (&best, embedded), blend.as_ref())
         })
     }
 

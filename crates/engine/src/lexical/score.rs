@@ -100,6 +100,13 @@ impl LexicalQuery {
         self.combine(&matches.evidence(self))
     }
 
+    /// The lexical score of a text alone.
+    pub(crate) fn score_of(&self, text: &str) -> Score {
+        let mut matches = Matches::default();
+        matches.add_column(self, u64::MAX, text, None);
+        self.combine(&matches.evidence(self))
+    }
+
     /// The score of what a record has. It does not decrease when `words`, `pairs` or `whole` rise, or `length` falls.
     pub(crate) fn combine(&self, evidence: &Evidence) -> Score {
         if evidence.whole == FULL {

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::lexical::TextColumns;
 use crate::record::{Extra, Hit, Position, Ranked, Score, Variant, cursor};
 use crate::reply::caught;
+use crate::search::blend::Blend;
 use crate::search::caches::Counted;
 use crate::search::explain::Report;
 use crate::search::highlights::Highlights;
@@ -58,6 +59,7 @@ fn page(search: &RunningSearch) -> Result<Page, Error> {
             .then(|| PassageWriter {
                 request: search.request.passages,
                 best: &best,
+                words: (search.blend.as_ref()).and_then(Blend::words_of_passages),
                 embedded: TextColumns::new(
                     search.database.embed.as_deref(),
                     &search.snapshot().names,

@@ -6,6 +6,7 @@ use crate::record::{Extra, Score, Weight};
 use crate::runtime::{StopCheck, Stopped};
 use crate::search::boosts::{BlockBoosts, BoundBoosts};
 use crate::search::lexical_signal::LexicalSignal;
+use crate::search::passages::PassageWords;
 use crate::search::request::Search;
 use crate::search::score_parts::OtherParts;
 use crate::snapshot::{Block, Snapshot};
@@ -68,6 +69,17 @@ impl Blend {
             boosts: boosts
                 .map(|boosts| boosts.of_record(block, slot, stop_check))
                 .transpose()?,
+        })
+    }
+
+    /// What the words of a passage count; `None` for a search without words.
+    pub(crate) fn words_of_passages(&self) -> Option<PassageWords<'_>> {
+        let signal = self.lexical.as_ref()?;
+        let query = signal.query.as_ref()?;
+        Some(PassageWords {
+            query,
+            cosine: self.cosine,
+            weight: signal.weight(),
         })
     }
 

@@ -12,7 +12,6 @@ use crate::search::blend::Blend;
 use crate::search::common::Common;
 use crate::search::explain::Report;
 use crate::search::highlights::Highlights;
-use crate::search::lexical_signal::LexicalSignal;
 use crate::search::page::{PageContent, PagePosition};
 use crate::search::passages::{BestPassages, PassageWriter};
 use crate::search::request::Search;
@@ -108,7 +107,7 @@ impl Search {
 
     /// Writes the response. `scores` are those of the selected records; `parts` are the parts of their scores, if the
     /// request asks to explain scores of several parts. `best` finds the best passages of a record, which are of the
-    /// columns `embedded`. `signal` are the exact words of the search, if they count.
+    /// columns `embedded`. `blend` are the parts of the scores, if there are several.
     ///
     /// # Errors
     /// The error of a vector that cannot be read.
@@ -118,7 +117,7 @@ impl Search {
         scores: &[Score],
         parts: Vec<ScoreParts>,
         (best, embedded): (&BestPassages<'_>, TextColumns),
-        signal: Option<&LexicalSignal>,
+        blend: Option<&Blend>,
     ) -> Result<Vec<u8>, Error> {
         let hits: Vec<Hit> = rows_of(selected.snapshot, self.common.variant)
             .zip(scores)
@@ -131,7 +130,9 @@ impl Search {
             request: self.passages,
             best,
             embedded,
+            words: blend.and_then(Blend::words_of_passages),
         });
+        let signal = blend.and_then(|blend| blend.lexical.as_ref());
         let highlights = self.highlights.then_some(Highlights(signal));
         selected.write(&self.common, &hits, passages, highlights, parts)
     }

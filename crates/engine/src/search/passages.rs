@@ -1,11 +1,14 @@
 //! The members `passage` and `best_passages` of a result: what matches best of a text that is longer than the window of its model.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
 use crate::columns::{ColumnId, ColumnNames};
 use crate::error::Error;
 use crate::filter::RequestReader;
 use crate::json::{write_passage, write_string, write_text};
-use crate::lexical::TextColumns;
-use crate::record::{Passage, Score};
+use crate::lexical::{LexicalQuery, TextColumns};
+use crate::record::{Passage, Score, Weight};
 use crate::snapshot::{Block, Snapshot};
 
 /// The maximum of `passages`, the number of passages that a record may have by default.
@@ -62,8 +65,25 @@ impl PassagesRequest {
 pub(crate) type BestPassages<'a> =
     dyn Fn(&Block, usize, usize) -> Result<Vec<(Score, usize)>, Error> + 'a;
 
+/// The words of a search, with the weights of the meaning and of the words.
+pub(crate) struct PassageWords<'a> {
+    pub(crate) query: &'a LexicalQuery,
+    pub(crate) cosine: Weight,
+    pub(crate) weight: Weight,
+}
+
+impl PassageWords<'_> {
+    /// The score of a passage: as that of a record with this text alone.
+    fn score(&self, cosine: Score, text: &str) -> Score {
+        self.cosine
+            .blend(cosine, self.weight.of(self.query.score_of(text)))
+    }
+}
+
 /// Writes the passages of results.
 pub(crate) struct PassageWriter<'a> {
+    /// `None` for a search without words, whose passages have the score of their meaning.
+    pub(crate) words: Option<PassageWords<'a>>,
     pub(crate) request: PassagesRequest,
     pub(crate) best: &'a BestPassages<'a>,
     /// The columns whose texts the passages are from.
@@ -87,6 +107,8 @@ impl PassageWriter<'_> {
             return Ok(());
         }
         let ranked = match block.has_vector(slot) {
+            // Words may put any passage first.
+            true if listed > 0 && self.words.is_some() => (self.best)(block, slot, usize::MAX)?,
             true => (self.best)(block, slot, listed.max(1))?,
             false => Vec::new(),
         };
@@ -115,15 +137,26 @@ impl PassageWriter<'_> {
         };
         match places {
             Some(places) => {
+                let mut texts = ColumnTexts::default();
+                let mut text_of = |place: &Passage| {
+                    texts.slice(place, |out| {
+                        let column = names.id(&place.column);
+                        if let Some(value) = column.and_then(|id| columns.value(slot, id)) {
+                            write_text(value, out);
+                        }
+                    })
+                };
+                let mut ranked = ranked;
+                if let Some(words) = &self.words {
+                    for (score, at) in &mut ranked {
+                        *score = words.score(*score, &text_of(&places[*at]));
+                    }
+                    ranked.sort_by_key(|&(score, at)| (Reverse(score), at));
+                    ranked.truncate(listed);
+                }
                 for (score, at) in ranked {
                     let place = self.with_neighbours(&places, at);
-                    let mut text = Vec::new();
-                    let column = names.id(&place.column);
-                    if let Some(value) = column.and_then(|id| columns.value(slot, id)) {
-                        write_text(value, &mut text);
-                    }
-                    let text = String::from_utf8_lossy(&text);
-                    write(&place, score, slice(&text, place.start, place.end));
+                    write(&place, score, &text_of(&place));
                 }
             }
             // The whole text is one passage.
@@ -133,7 +166,11 @@ impl PassageWriter<'_> {
                     self.embedded.each_text(columns, slot, |id, text| {
                         if left > 0 {
                             left -= 1;
-                            write(&whole(id, text, names), *score, text);
+                            let score = match &self.words {
+                                Some(words) => words.score(*score, text),
+                                None => *score,
+                            };
+                            write(&whole(id, text, names), score, text);
                         }
                     });
                 }
@@ -167,19 +204,50 @@ fn whole(column: ColumnId, text: &str, names: &ColumnNames) -> Passage {
     }
 }
 
-/// The part of a text between two places, in UTF-16 code units.
-fn slice(text: &str, start: u32, end: u32) -> &str {
-    let byte_of = |place: u32| {
-        let mut units = 0;
-        let letters = text.char_indices();
-        let mut at_place = letters.skip_while(|(_, letter)| {
-            let is_before = units < place;
-            units += letter.len_utf16() as u32;
-            is_before
+/// The texts of the columns of a record, as far as its passages were read.
+#[derive(Default)]
+struct ColumnTexts(HashMap<Box<str>, UnitText>);
+
+impl ColumnTexts {
+    /// The text of a passage. `write` writes the text of its column.
+    fn slice(&mut self, place: &Passage, write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let column = self.0.entry(place.column.clone()).or_insert_with(|| {
+            let mut text = Vec::new();
+            write(&mut text);
+            UnitText::new(String::from_utf8_lossy(&text).into_owned())
         });
-        at_place.next().map_or(text.len(), |(at, _)| at)
-    };
-    &text[byte_of(start)..byte_of(end.max(start))]
+        column.slice(place.start, place.end).to_owned()
+    }
+}
+
+/// A text that is cut at places in UTF-16 code units.
+struct UnitText {
+    text: String,
+    /// Where the letter that begins at a code unit, or the next letter, begins in bytes.
+    bytes: Vec<usize>,
+}
+
+impl UnitText {
+    fn new(text: String) -> Self {
+        let mut bytes = Vec::with_capacity(text.len());
+        for (at, letter) in text.char_indices() {
+            bytes.push(at);
+            if letter.len_utf16() == 2 {
+                bytes.push(at + letter.len_utf8());
+            }
+        }
+        Self { text, bytes }
+    }
+
+    fn slice(&self, start: u32, end: u32) -> &str {
+        let byte_of = |place: u32| {
+            self.bytes
+                .get(place as usize)
+                .copied()
+                .unwrap_or(self.text.len())
+        };
+        &self.text[byte_of(start)..byte_of(end.max(start))]
+    }
 }
 
 #[cfg(test)]
@@ -189,6 +257,8 @@ mod tests {
     #[test]
     fn a_text_is_cut_at_code_units_of_utf_16() {
         let text = "a𝒞é b";
+        let cut = UnitText::new(text.to_owned());
+        let slice = |_: &str, start, end| cut.slice(start, end).to_owned();
         let units: Vec<u16> = text.encode_utf16().collect();
         for start in 0..=units.len() {
             for end in start..=units.len() {

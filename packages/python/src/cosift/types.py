@@ -431,7 +431,7 @@ class BestPassage(TypedDict):
     end: int
     """Offset after its last character."""
     score: float
-    """Similarity in meaning of the passage, in steps of 1e-9. From 0 to 1."""
+    """That of a record with this text alone, without boosts, in steps of 1e-9. From 0 to 1."""
     text: str
     """The text of the column from `start` to `end`."""
 
