@@ -72,7 +72,7 @@ export function recordSchema(identity: Members, timestamps: string) {
     'best_passages?': list(
       ref('BestPassage'),
       'With a number as `passages`: the passages that match best, the best first. A record whose text was not split has one ' +
-        'for each embedded column with a text, with the score of the record.',
+        'for each embedded column with a text.',
     ),
     'highlights?': {
       type: 'object',

@@ -89,7 +89,7 @@ export interface StoredRecord<T = Data> {
   passage?: Passage;
   /**
    * With a number as `passages`: the passages that match best, the best first. A record whose text
-   * was not split has one for each embedded column with a text, with the score of the record.
+   * was not split has one for each embedded column with a text.
    */
   best_passages?: BestPassage[];
   /**

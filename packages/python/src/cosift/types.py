@@ -474,7 +474,7 @@ class StoredRecord(TypedDict):
     that matches best. Offsets count UTF-16 code units."""
     best_passages: NotRequired[list[BestPassage]]
     """With a number as `passages`: the passages that match best, the best first. A record whose text was not split
-    has one for each embedded column with a text, with the score of the record."""
+    has one for each embedded column with a text."""
     highlights: NotRequired[dict[str, list[list[int]]]]
     """With `highlights`: the places of the words that match those of the search, by column. Offsets count UTF-16
     code units. Places do not overlap. Columns without such words are absent."""
