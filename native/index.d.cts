@@ -455,10 +455,20 @@ export interface NativePageContent {
   scanMs: number
 }
 
+/** The place of a page in the bodies of all. */
+export interface NativePagePlace {
+  /** Where it ends. It begins where the one before ends. */
+  end: number
+  /** Microseconds from arrival in the engine to the answer. */
+  totalMicros: number
+}
+
 /** The responses to searches. */
 export interface NativePages {
-  /** A page or a failure for each search, in their order. */
-  pages: Array<NativePage | NativeFailure>
+  /** The response bodies one after the other, JSON: one value of JavaScript is made faster than one for each page. */
+  bodies: Buffer
+  /** Where the page is, or its failure, for each search, in their order. */
+  pages: Array<NativePagePlace | NativeFailure>
 }
 
 /** How texts are split into passages. */

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 
 /** Milliseconds of a turn of the event loop that work of many parts takes, before others have their turn. */
-const BUDGET_MS = 1;
+const BUDGET_MS = 0.25;
 
 /** Divides work of many parts among turns of the event loop. */
 export class TurnBudget {

@@ -115,6 +115,8 @@ promises! { impl NativeEngine {
             Either::B(vector) => vector.to_vec(),
         });
         let searches = requests.into_iter().zip(vectors).collect();
+        // Joined on the thread that answers.
+        let done = convert(done, NativePages::from);
         self.engine.searches(&id, searches, Arc::clone(&stop.flag), done);
     };
     #[doc = " Runs the filter-only operation."]

@@ -259,13 +259,16 @@ export class LocalStore implements RecordStore {
     await endOfTurn();
     throwIfStopped(stoppable);
     const call = (stop: StopFlag) => this.#native.searches(id, requests, vectors, stop);
-    const { pages } = unwrap(await withStopFlagIfPending(stoppable, call));
+    const { bodies, pages } = unwrap(await withStopFlagIfPending(stoppable, call));
     let searchMs = 0;
+    let start = 0;
     const outcomes = pages.map((outcome) => {
       try {
-        const page = pageOf(unwrap(outcome));
-        searchMs = Math.max(searchMs, page.searchMs);
-        return page.body;
+        const { end, totalMicros } = unwrap(outcome);
+        searchMs = Math.max(searchMs, totalMicros / 1000);
+        const body = bodies.subarray(start, end);
+        start = end;
+        return body;
       } catch (error) {
         return refusalOf(error);
       }
