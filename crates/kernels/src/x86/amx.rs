@@ -7,7 +7,9 @@ use std::arch::asm;
 use std::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 
 use super::avx512::{AVX512_VNNI, Zmm};
-use super::products::{Multiplier, OPERAND_BYTES, Products, fits, scan_by_products};
+use super::products::{
+    DIMS, Multiplier, OPERAND_BYTES, Products, fits, pack_bytes, scan_by_products,
+};
 use crate::codes::Codes;
 use crate::kernel::Kernel;
 use crate::residence::Residence;
@@ -44,6 +46,20 @@ static CONFIGURATION: Configuration = Configuration {
 };
 
 impl Multiplier for Amx {
+    type Lanes = Zmm;
+    const FINE_BYTES: usize = 1;
+
+    #[inline(always)]
+    fn pack_fine(codes: &[i8; DIMS], row: &mut [u8]) {
+        pack_bytes(codes, row);
+    }
+
+    /// The unit reads a tile as it is.
+    #[inline(always)]
+    unsafe fn fine_operands(tile: *const u8, _: usize, _: *mut u8) -> *const u8 {
+        tile
+    }
+
     #[inline(always)]
     unsafe fn begin() {
         // SAFETY: the caller guarantees the unit; the operand is 64 readable bytes. The compiler
@@ -54,7 +70,13 @@ impl Multiplier for Amx {
     }
 
     #[inline(always)]
-    unsafe fn multiply(queries: *const i8, codes: *const u8, steps: usize, out: &mut Products) {
+    unsafe fn multiply_fine(
+        queries: *const u8,
+        codes: *const u8,
+        steps: usize,
+        _: usize,
+        out: &mut Products,
+    ) {
         // SAFETY: the caller guarantees the unit and `steps` operands of 1024 bytes on either
         // side; `out` takes sixteen rows of 64 bytes.
         unsafe {
@@ -78,6 +100,18 @@ impl Multiplier for Amx {
                 options(nostack),
             );
         }
+    }
+
+    #[inline(always)]
+    unsafe fn multiply_nibbles(
+        queries: *const u8,
+        codes: *const u8,
+        steps: usize,
+        rows: usize,
+        out: &mut Products,
+    ) {
+        // SAFETY: the caller's contract.
+        unsafe { Self::multiply_fine(queries, codes, steps, rows, out) }
     }
 
     #[inline(always)]
@@ -178,14 +212,9 @@ mod tests {
         // SAFETY: the CPU has the unit; the operands have `steps` steps.
         unsafe {
             Amx::begin();
-            Amx::multiply(queries.as_ptr().cast(), codes.as_ptr(), steps, &mut found);
+            Amx::multiply_fine(queries.as_ptr(), codes.as_ptr(), steps, 16, &mut found);
             Amx::end();
-            Plain::multiply(
-                queries.as_ptr().cast(),
-                codes.as_ptr(),
-                steps,
-                &mut expected,
-            );
+            Plain::multiply_fine(queries.as_ptr(), codes.as_ptr(), steps, 16, &mut expected);
         }
         assert_eq!(found.0, expected.0);
     }
