@@ -10,13 +10,14 @@
 //! | bytes | what |
 //! |---|---|
 //! | 8 | `cosifta` and a zero byte |
-//! | 4 | format, 2; format 1 lacks the changes of the settings |
+//! | 4 | format, 2; format 1 lacks the changes of the settings, here and of the main file |
 //! | 4 | 1 after a clean close, else 0 |
 //! | 16 | the store's id |
 //! | 16 | the epoch |
 //! | 52 | the state, see [`State::to_bytes`] |
 //! | 8 | a version that the main file had reached at least, without its log |
 //! | 8 | how often the settings were changed |
+//! | 8 | how many of these changes the main file had at least, without its log |
 //! | 4 | CRC-32 of everything before |
 
 use std::io;
@@ -24,17 +25,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::disk::{Disk, OpenFile};
-use crate::store::continuity::{AcknowledgedStatus, StoreStatus};
+use crate::store::continuity::{AcknowledgedStatus, Reached, StoreStatus};
 use crate::store::error::StoreError;
 use crate::store::paths::acknowledged_path;
 use crate::store::state::{STATE_BYTES, State};
 
 const MAGIC: [u8; 8] = *b"cosifta\0";
 const FORMAT: u32 = 2;
-const BYTES: usize = 16 + 32 + STATE_BYTES + 8 + 8 + 4;
+const BYTES: usize = 16 + 32 + STATE_BYTES + 8 + 8 + 8 + 4;
 
 /// Bytes of a file of format 1.
-const BYTES_1: usize = BYTES - 8;
+const BYTES_1: usize = BYTES - 16;
 
 /// The file, and what it says.
 #[derive(Debug)]
@@ -72,7 +73,7 @@ impl AcknowledgedFile {
         disk: &Arc<dyn Disk>,
         path: &Path,
         status: StoreStatus,
-        file_version: u64,
+        main_file: Reached,
     ) -> Result<Self, StoreError> {
         let path = acknowledged_path(path);
         let start = || {
@@ -82,7 +83,7 @@ impl AcknowledgedFile {
                 file: None,
                 content: AcknowledgedStatus {
                     status,
-                    file_version,
+                    main_file,
                     clean: false,
                 },
             };
@@ -102,11 +103,11 @@ impl AcknowledgedFile {
         let _ = self.write();
     }
 
-    /// Notes that the main file has every commit.
+    /// Notes that the main file has every commit and change of the settings.
     pub(super) fn note_checkpoint(&mut self) {
-        let version = self.content.status.state.version;
-        if self.content.file_version != version {
-            self.content.file_version = version;
+        let reached = self.content.status.reached();
+        if self.content.main_file != reached {
+            self.content.main_file = reached;
             // When this write fails, the file is behind the store.
             let _ = self.write();
         }
@@ -148,8 +149,9 @@ fn to_bytes(content: &AcknowledgedStatus) -> [u8; BYTES] {
     bytes.extend(content.status.store_id);
     bytes.extend(content.status.epoch);
     bytes.extend(content.status.state.to_bytes());
-    bytes.extend(content.file_version.to_le_bytes());
+    bytes.extend(content.main_file.version.to_le_bytes());
     bytes.extend(content.status.settings_changes.to_le_bytes());
+    bytes.extend(content.main_file.settings_changes.to_le_bytes());
     bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
     let mut whole = [0; BYTES];
     whole.copy_from_slice(&bytes);
@@ -171,16 +173,20 @@ fn from_bytes(bytes: &[u8]) -> Option<AcknowledgedStatus> {
     let (store_id, rest) = rest.split_first_chunk()?;
     let (epoch, rest) = rest.split_first_chunk()?;
     let (state, rest) = rest.split_at(STATE_BYTES);
-    let (file_version, settings_changes) = rest.split_first_chunk()?;
-    let settings_changes = settings_changes.try_into().map_or(0, u64::from_le_bytes);
+    let (version, changes) = rest.split_first_chunk()?;
+    let (settings_changes, of_main_file) = changes.split_at(changes.len() / 2);
+    let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
     Some(AcknowledgedStatus {
         status: StoreStatus {
             store_id: *store_id,
             epoch: *epoch,
             state: State::from_bytes(state)?,
-            settings_changes,
+            settings_changes: number(settings_changes),
         },
-        file_version: u64::from_le_bytes(*file_version),
+        main_file: Reached {
+            version: u64::from_le_bytes(*version),
+            settings_changes: number(of_main_file),
+        },
         clean: head[12] == 1,
     })
 }

@@ -20,10 +20,18 @@ pub(crate) struct StoreStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AcknowledgedStatus {
     pub(super) status: StoreStatus,
-    /// A commit that the main file had without its log. A main file that lacks the commit was replaced by an older one.
-    pub(super) file_version: u64,
+    /// What the main file had without its log.
+    pub(super) main_file: Reached,
     /// Whether the store was closed after the last commit.
     pub(super) clean: bool,
+}
+
+/// What a main file had at least at some time. One that has less was replaced by an older one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Reached {
+    /// The number of a commit.
+    pub(super) version: u64,
+    pub(super) settings_changes: u64,
 }
 
 /// How a store that is opened relates to what it acknowledged before.
@@ -52,6 +60,18 @@ impl StoreStatus {
             settings_changes: settings_changes_of(connection)?,
         })
     }
+
+    pub(super) fn reached(&self) -> Reached {
+        Reached {
+            version: self.state.version,
+            settings_changes: self.settings_changes,
+        }
+    }
+
+    /// Whether a main file with this status is from before it had `reached` something.
+    fn is_before(&self, reached: Reached) -> bool {
+        self.state.version < reached.version || self.settings_changes < reached.settings_changes
+    }
 }
 
 /// Whether the log belongs to the main file that `main_file` took the place of: alone, the main file is from before what
@@ -64,9 +84,9 @@ pub(super) fn is_log_of_replaced_file(
     found: &StoreStatus,
 ) -> bool {
     let expected = &acknowledged.status;
-    let is_older = main_file.store_id != expected.store_id
-        || main_file.state.version < acknowledged.file_version;
-    is_older && found.state == expected.state && main_file.state != found.state
+    let is_older =
+        main_file.store_id != expected.store_id || main_file.is_before(acknowledged.main_file);
+    is_older && found.state == expected.state && main_file.reached() != found.reached()
 }
 
 impl Continuity {
@@ -87,7 +107,7 @@ impl Continuity {
         if expected.epoch != found.epoch {
             return Self::Restored("it is from another epoch");
         }
-        if main_file.is_some_and(|main_file| main_file.state.version < acknowledged.file_version) {
+        if main_file.is_some_and(|main_file| main_file.is_before(acknowledged.main_file)) {
             return Self::Restored("the main file is an older one");
         }
         let (changes, known_changes) = (found.settings_changes, expected.settings_changes);

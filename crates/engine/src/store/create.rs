@@ -8,7 +8,7 @@ use rusqlite::OpenFlags;
 use crate::disk::{Disk, create_directories};
 use crate::store::acknowledged::AcknowledgedFile;
 use crate::store::connection::{connect, prepare_writer};
-use crate::store::continuity::StoreStatus;
+use crate::store::continuity::{Reached, StoreStatus};
 use crate::store::error::StoreError;
 use crate::store::meta::{EPOCH, SETTINGS, STORE_ID, new_identity};
 use crate::store::paths::{log_index_path, log_path, unfinished_path};
@@ -75,7 +75,7 @@ pub(super) fn create(disk: &Arc<dyn Disk>, path: &Path, settings: &[u8]) -> Resu
         disk,
         path,
         StoreStatus::of(&connection)?,
-        0,
+        Reached::default(),
     )?);
     // Closing moves the log into the file and deletes it, so that one rename carries everything.
     connection.close().map_err(|(_, error)| error)?;

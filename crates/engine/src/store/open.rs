@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::disk::Disk;
 use crate::store::acknowledged::AcknowledgedFile;
 use crate::store::connection::{keep_log_on_close, main_file_status, open_writer};
-use crate::store::continuity::{Continuity, StoreStatus, is_log_of_replaced_file};
+use crate::store::continuity::{Continuity, Reached, StoreStatus, is_log_of_replaced_file};
 use crate::store::create::create;
 use crate::store::error::StoreError;
 use crate::store::generations::Generations;
@@ -60,8 +60,8 @@ impl Store {
         let (acknowledged, restored) = match continuity {
             Continuity::Continued => {
                 keep_log_on_close(&connection, false)?;
-                let file_version = main_file.map_or(0, |main_file| main_file.state.version);
-                let acknowledged = AcknowledgedFile::start(disk, path, status, file_version)?;
+                let reached = main_file.map_or_else(Reached::default, |file| file.reached());
+                let acknowledged = AcknowledgedFile::start(disk, path, status, reached)?;
                 (Some(acknowledged), None)
             }
             Continuity::Restored(reason) => (None, Some(reason)),
@@ -124,7 +124,7 @@ impl Store {
             &self.disk,
             &self.path,
             self.status,
-            0,
+            Reached::default(),
         )?);
         self.restored = None;
         // When the disk is full, the log stays.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use rusqlite::backup::Backup;
 
+use crate::store::SETTINGS;
 use crate::store::tests::image::{
     Image, PER_COMMIT, accept_restored, acknowledged, commit, read, wal,
 };
@@ -42,6 +43,35 @@ fn an_older_or_a_newer_file_is_recognised() {
         let store = open_store(&path).expect("it opens");
         assert_eq!(store.restored(), None);
         assert!(epochs.contains(&store.epoch()));
+    }
+}
+
+#[test]
+fn a_file_from_before_a_change_of_the_settings_is_recognised() {
+    for keeps_log in [false, true] {
+        let (_directory, path) = scratch();
+        let mut store = create_store(&path, b"{}").expect("a new database");
+        commit(&mut store);
+        store.checkpoint().expect("it succeeds");
+        let main = fs::read(&path).expect("read");
+        store
+            .set_settings(b"{\"lexical\":true}")
+            .expect("they are changed");
+        store.checkpoint().expect("it succeeds");
+        let epoch = store.epoch();
+        store
+            .set_settings(b"{\"lexical\":false}")
+            .expect("they are changed");
+        let killed = Image::take(&path);
+
+        let (_directory, path) = scratch();
+        Image { main, ..killed }.put(&path);
+        if !keeps_log {
+            fs::remove_file(wal(&path)).expect("deleted");
+        }
+        let store = accept_restored(&path, 1, epoch);
+        let settings = store.reader().meta(SETTINGS).expect("it is read");
+        assert_eq!(settings.as_deref(), Some(&b"{}"[..]));
     }
 }
 
