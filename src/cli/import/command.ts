@@ -41,7 +41,7 @@ export function importCommand(): Command {
     .option(
       '--types <column=type>',
       `${COLUMN_TYPES.join(', ')}, comma-separated; may be repeated (default: as in the file; for CSV number for a ` +
-        'column of plain numbers such as 12 or -0.5, boolean for a column of true and false, otherwise text)',
+        'column of numbers such as 12, -0.5 or 749.10, boolean for a column of true and false, otherwise text)',
       parseTypes,
     )
     .option('--flatten', 'store nested objects as columns such as address.city, and lists as their JSON text')
