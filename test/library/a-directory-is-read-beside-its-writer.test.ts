@@ -59,6 +59,31 @@ test('each call sees every write of another process that was acknowledged before
   expect((await read.query()).results.map(({ id }) => id)).toEqual([9]);
 });
 
+test('calls during the opening of a database that took the place of another see the newest writes', async () => {
+  await using writer = await open(directory);
+  let written = await writer.createDatabase('facts', { dimensions: 2 });
+  await using reader = await open(directory, { readOnly: true });
+  const read = reader.database('facts');
+  const total = async () => (await read.query({ total: true, limit: 1 })).total!.value;
+  const records = Array.from({ length: 6_000 }, (_, at) => record(at + 1, {}));
+  expect(await total()).toBe(0);
+  for (let round = 0; round < inFull(40, 5); round += 1) {
+    await written.drop();
+    written = await writer.createDatabase('facts', { dimensions: 2 });
+    await written.upsert(records);
+    const calls = [total()];
+    const least = [records.length];
+    for (let more = 1; more <= 20; more += 1) {
+      await written.upsert([record(records.length + more, {})]);
+      least.push(records.length + more);
+      calls.push(total());
+    }
+    for (const [at, value] of (await Promise.all(calls)).entries()) {
+      expect(value).toBeGreaterThanOrEqual(least[at]!);
+    }
+  }
+});
+
 test('a description says how old the state is', async () => {
   const before = Date.now();
   await using writer = await open(directory);

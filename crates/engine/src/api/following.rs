@@ -11,7 +11,7 @@ use crate::api::engine::Engine;
 use crate::api::slot::{Slot, followed, is_database_id};
 use crate::disk::{HeldDirectory, READY};
 use crate::error::{Done, Error};
-use crate::reply::{guarded, outcome_of};
+use crate::reply::{Reply, guarded, outcome_of};
 use crate::store::{StoreError, has_traces, store_path};
 use crate::write::{Command, Refreshed};
 
@@ -41,15 +41,21 @@ impl Engine {
             Ok(Refreshed::Replaced) | Err(Error::Closed) => engine.follow(id, Some(seen), done),
             Err(error) => done(Err(error)),
         });
-        database.send(Command::Refresh(database.reply(refreshed)));
+        database.send(Command::Refresh(Reply::new(refreshed)));
     }
 
-    /// Opens a database again, unless another call has replaced `seen`.
+    /// Opens a database again, or brings it up to date if another call has replaced `seen`.
     fn follow(self: &Arc<Self>, id: String, seen: Option<Arc<Database>>, done: Done<()>) {
+        let (engine, name) = (Arc::clone(self), id.clone());
+        let followed: Done<bool> = Box::new(move |followed| match followed {
+            Ok(true) => done(Ok(())),
+            Ok(false) => engine.refresh(Some(name), done),
+            Err(error) => done(Err(error)),
+        });
         let engine = Arc::clone(self);
         self.threads
             .admin
-            .run(done, move || engine.catalog.follow(&id, seen.as_ref()));
+            .run(followed, move || engine.catalog.follow(&id, seen.as_ref()));
     }
 }
 
@@ -109,11 +115,12 @@ impl Catalog {
         Ok(None)
     }
 
-    /// Opens a database at its last commit, unless another call has replaced `seen`, or forgets it if there is none any more.
+    /// Opens a database at its last commit, or forgets it if there is none any more. Returns false if another call has
+    /// replaced `seen`: what that call opened may be of an earlier commit.
     ///
     /// # Errors
     /// [`Error::Closed`] when the catalog is closed meanwhile.
-    fn follow(&self, id: &str, seen: Option<&Arc<Database>>) -> Result<(), Error> {
+    fn follow(&self, id: &str, seen: Option<&Arc<Database>>) -> Result<bool, Error> {
         let _files = self.lock_files();
         let listed = self.slots.read().get(id).cloned();
         let is_seen = match (&listed, seen) {
@@ -122,8 +129,11 @@ impl Catalog {
             (Some(Slot::Loading { .. }), _) => false,
             _ => true,
         };
-        if !is_seen || !is_database_id(id) {
-            return Ok(());
+        if !is_seen {
+            return Ok(!matches!(listed, Some(Slot::Ready(_))));
+        }
+        if !is_database_id(id) {
+            return Ok(true);
         }
         let events = &self.dependencies.events;
         let open = || self.open_followed(id, &|_| !self.is_closed());
@@ -142,7 +152,7 @@ impl Catalog {
         if let Some(seen) = seen {
             seen.close_for_drop();
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Brings all databases up to date.
@@ -153,19 +163,20 @@ impl Catalog {
         let found = followed(self.disk(), self.root()).map_err(Error::file(self.root()))?;
         let ids: BTreeSet<String> = found.into_keys().chain(self.ids()).collect();
         for id in ids {
-            let Ok(database) = self.database(&id) else {
-                self.follow(&id, None)?;
-                continue;
-            };
-            let refreshed = outcome_of(|reply| database.send(Command::Refresh(reply)));
-            match refreshed {
-                Ok(Refreshed::Current) => {}
-                Ok(Refreshed::Replaced) | Err(Error::Closed) => {
-                    self.follow(&id, Some(&database))?
-                }
-                Err(error) => return Err(error),
-            }
+            while !self.catch_up(&id)? {}
         }
         Ok(())
+    }
+
+    /// Brings a database up to date; returns false where that is to be repeated.
+    fn catch_up(&self, id: &str) -> Result<bool, Error> {
+        let Ok(database) = self.database(id) else {
+            return self.follow(id, None);
+        };
+        match outcome_of(|reply| database.send(Command::Refresh(reply))) {
+            Ok(Refreshed::Current) => Ok(true),
+            Ok(Refreshed::Replaced) | Err(Error::Closed) => self.follow(id, Some(&database)),
+            Err(error) => Err(error),
+        }
     }
 }
