@@ -120,7 +120,7 @@ export interface ErrorFields {
   readonly after?: number;
   /** `busy`: the number of calls that run and wait at most. */
   readonly limit?: number;
-  /** `too_large`: the maximum number of bytes, or of values; `deletion_refused`: of records to delete. */
+  /** `too_large`: the maximum number of bytes, of values, or of passages; `deletion_refused`: of records to delete. */
   readonly max?: number;
   /** `deletion_refused`: the number of records that would have been deleted. */
   readonly missing?: number;

@@ -92,7 +92,8 @@ export interface Embedder {
    * spaces or of letters of another script, has a vector of zeros. A text that is too long for one vector is split into
    * passages, which have a vector each. Passages of which the model knows nothing are left out.
    *
-   * @throws {CosiftError} `model_unavailable` when an endpoint or a function fails, and so does `embedQuery`.
+   * @throws {CosiftError} `too_large` with `allOrNothing`, for texts that have very many passages together;
+   * `model_unavailable` when an endpoint or a function fails, and so does `embedQuery`.
    */
   embedPassages(texts: readonly string[], options?: PassageOptions): Promise<TextVectors>;
   /**

@@ -16,7 +16,7 @@ export interface SplitRequest {
   /** The values of columns in a text, by its number. */
   lines(text: number): TextLine[];
   passages: PassageSettings;
-  /** Whether texts are only split, and none is embedded. Default: false. */
+  /** Whether the passages of texts are only counted, and no text is embedded. Default: false. */
   onlySplits?: boolean;
 }
 

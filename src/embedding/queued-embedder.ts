@@ -20,6 +20,9 @@ export type ModelIdentity = Pick<Embedder, 'model' | 'fingerprint' | 'dimensions
 /** Passages at most of a text to search for. */
 const MAX_QUERY_PASSAGES = 64;
 
+/** Passages at most of the texts of a batch: their vectors are in memory at once. */
+const MAX_BATCH_PASSAGES = 131_072;
+
 /** Embeds texts in turns by a scheduler, and caches the vectors of queries. */
 export class QueuedEmbedder implements Embedder {
   readonly model: string;
@@ -77,6 +80,7 @@ export class QueuedEmbedder implements Embedder {
     }
     const ofTexts = await this.#scheduler.embed('passage', texts, { origin, waitForRoom, signal, split });
     const { vectors, splits } = ofTexts;
+    if (allOrNothing) checkPassageCount(splits);
     if (splits.length === 0) return { vectors, splits: new Uint32Array() };
     const passages = splits.flatMap((split) => split.passages.map(({ text }) => text));
     // The call was admitted, so its passages wait for room without a time limit.
@@ -135,6 +139,7 @@ export class QueuedEmbedder implements Embedder {
       { ...call, split: { ...split, lines, onlySplits: true } },
     );
     const beyond = splits.filter(({ count }) => count > split.passages.perRecord);
+    if (beyond.length === 0) checkPassageCount(splits);
     return beyond.map((found) => ({ ...found, text: long[found.text]! }));
   }
 
@@ -182,6 +187,16 @@ export class QueuedEmbedder implements Embedder {
     this.#cache.set(text, vector);
     return vector;
   }
+}
+
+/** @throws {CosiftError} `too_large` */
+function checkPassageCount(splits: readonly Split[]): void {
+  const passages = splits.reduce((sum, { count }) => sum + count, 0);
+  if (passages <= MAX_BATCH_PASSAGES) return;
+  const detail =
+    `the texts of the batch make at least ${passages} passages, at most ${MAX_BATCH_PASSAGES} are embedded at once: ` +
+    'send fewer records at a time';
+  throw new CosiftError('too_large', detail, { fields: { max: MAX_BATCH_PASSAGES } });
 }
 
 /** The error of a text of which the model knows nothing, at its place in the request. */

@@ -108,7 +108,7 @@ export default async function run(task: Task): Promise<Embedded | undefined> {
     const { passages = { perRecord: Number.POSITIVE_INFINITY } } = task;
     if (ids === undefined || ids.length > (passages.tokens ?? directory.maxTokens)) {
       const split = splitWith(tokenizer, directory, { kind: task.kind, text, lines, passages });
-      splits.push({ text: index, ...split });
+      splits.push({ text: index, ...split, ...(task.onlySplits && { passages: [] }) });
       continue;
     }
     if (task.onlySplits) continue;

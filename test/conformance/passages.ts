@@ -398,6 +398,23 @@ export function describePassages(open: OpenDatabases): void {
       expect(whole?.score).toBe(best?.score);
     });
 
+    test('show the texts of a record that is not split by their scores, and no empty one', async () => {
+      const columns = ['empty', 'title', 'text', 'notes'];
+      const database = await shared.create({ embed: { columns }, lexical: true });
+      const data = { empty: '', title: SHORT, text: 'The part is called XK-77.', notes: 'XK-77 of a violin' };
+      await database.upsert([{ id: 1, data }]);
+      const listed = async (lexical: number, passages: number) => {
+        const search = { text: 'XK-77 of a violin', threshold: 0, lexical };
+        const { results } = await database.search({ search, passages });
+        return (results[0] as unknown as Listed).best_passages;
+      };
+      const all = await listed(0.5, 64);
+      expect(all.map(({ column }) => column)).toEqual(['notes', 'text', 'title']);
+      expect(all.map(({ score }) => score)).toEqual(all.map(({ score }) => score).toSorted((a, b) => b - a));
+      expect(await listed(0.5, 1)).toEqual(all.slice(0, 1));
+      expect((await listed(0, 64)).map(({ column }) => column)).toEqual(['title', 'text', 'notes']);
+    });
+
     test('are searched for by the mean of the passages of a long text', async () => {
       const database = await shared.create({ embed });
       await database.upsert([

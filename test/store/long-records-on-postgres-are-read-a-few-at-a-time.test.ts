@@ -64,3 +64,39 @@ test('searches for words, exports, changes and deletions read long records a few
     await pglite.destroy();
   }
 });
+
+test('a re-embedding reads long records a few at a time', async () => {
+  const pglite = await PGliteDatabase.open();
+  const lengths: number[] = [];
+  try {
+    const store = new PostgresStore(countedDatabase(pglite, lengths), LIMITS);
+    await store.load();
+    await store.createDatabase('db', { model: null, fingerprint: null, dimensions: 2 });
+    const records = Array.from({ length: RECORDS }, () => ({
+      data: { text: 'x'.repeat(LENGTH) },
+      vector: [1, 0],
+    }));
+    const body = Buffer.from(JSON.stringify({ records }));
+    await store.commit('db', await store.prepareBatch('db', body), { vectors: new Float32Array() });
+    const settings = { embed: {}, model: 'model', fingerprint: 'fingerprint', dimensions: 1 };
+    await store.reembedder.begin('db', settings);
+    lengths.length = 0;
+    const read: number[] = [];
+    for (let isLast = false; !isLast; ) {
+      const batch = await store.reembedder.prepare('db');
+      const texts = batch.texts();
+      read.push(texts.length);
+      const vectors = new Float32Array(texts.length).fill(1);
+      await store.reembedder.commit('db', batch, {
+        vectors,
+        splits: new Uint32Array(),
+        fingerprint: 'fingerprint',
+      });
+      isLast = batch.isLast;
+    }
+    expect(read).toEqual([14, 2]);
+    expect(Math.max(...lengths)).toBeLessThan((8 << 20) + 3 * LENGTH);
+  } finally {
+    await pglite.destroy();
+  }
+});

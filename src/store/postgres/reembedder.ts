@@ -25,6 +25,8 @@ const RENEW_MS = 3_000;
 
 /** Records of a batch. */
 const BATCH = 256;
+/** Bytes of their data and vectors before a batch ends, because long records have thousands of vectors. */
+const BATCH_BYTES = 8 << 20;
 
 /** A re-embedding as its table has it. */
 interface ReembeddingEntry {
@@ -133,14 +135,20 @@ export class Reembedder implements ReembeddingStore {
       const { entry, unfinished } = await this.#unfinished(sql, found);
       // A record whose text stays the same keeps its vectors.
       const isSameModel = settingsOf(entry).fingerprint === settingsOf(unfinished).fingerprint;
+      const after = [unfinished.done_version, unfinished.done_id];
+      const next = `WHERE version > $1::bigint OR (version = $1::bigint AND id > $2::bigint) ORDER BY version, id`;
+      const sizes = await sql.run<{ bytes: number }>(
+        `SELECT (octet_length(data) + coalesce(octet_length(exact), 0) + coalesce(octet_length(passages), 0))::bigint AS bytes
+        FROM ${recordsOf(entry)} ${next} LIMIT ${BATCH}`,
+        after,
+      );
+      const limit = limitOf(sizes);
       const rows = await sql.run<RecordRow & RowVectors & Written & { copied: boolean }>(
         `SELECT ${isSameModel ? `${ROW}, ${VECTORS}` : ROW}, version, EXISTS (
           SELECT 1 FROM ${recordsOf({ ...entry, ...unfinished })} AS n WHERE n.id = o.id AND n.uuid = o.uuid
             AND n.key IS NOT DISTINCT FROM o.key AND n.created = o.created AND n.changed = o.changed AND n.data = o.data
-        ) AS copied FROM ${recordsOf(entry)} AS o
-        WHERE version > $1::bigint OR (version = $1::bigint AND id > $2::bigint)
-        ORDER BY version, id LIMIT ${BATCH}`,
-        [unfinished.done_version, unfinished.done_id],
+        ) AS copied FROM ${recordsOf(entry)} AS o ${next} LIMIT ${limit}`,
+        after,
       );
       const rules = this.#catalog.rulesFor(entry, unfinished.settings);
       const records = rows.filter(({ copied }) => !copied);
@@ -148,7 +156,7 @@ export class Reembedder implements ReembeddingStore {
       const texts = unwrap(
         await rules.textsOf(records.map(nativeRow), isSameModel ? entry.settings : undefined),
       );
-      return new Batch(rows.length < BATCH, rows.at(-1), records, touched, texts);
+      return new Batch(rows.length < limit, rows.at(-1), records, touched, texts);
     });
   }
 
@@ -339,6 +347,16 @@ async function describe(
     done: await countRecords(sql, recordsOf({ ...entry, ...unfinished })),
     startedAt: native().timeText(unfinished.started_at),
   };
+}
+
+/** How many records the next batch has at most. `sizes` are those of the records that follow. */
+function limitOf(sizes: readonly { bytes: number }[]): number {
+  let sum = 0;
+  const last = sizes.findIndex(({ bytes }) => {
+    sum += bytes;
+    return sum >= BATCH_BYTES;
+  });
+  return last === -1 ? BATCH : last + 1;
 }
 
 function arraysOf(records: readonly Written[]): string[] {

@@ -162,17 +162,22 @@ impl PassageWriter<'_> {
             // The whole text is one passage.
             None => {
                 if let Some((score, _)) = ranked.first() {
-                    let mut left = listed;
+                    let mut texts = Vec::new();
                     self.embedded.each_text(columns, slot, |id, text| {
-                        if left > 0 {
-                            left -= 1;
-                            let score = match &self.words {
-                                Some(words) => words.score(*score, text),
-                                None => *score,
-                            };
-                            write(&whole(id, text, names), score, text);
+                        if text.is_empty() {
+                            return;
                         }
+                        let score = match &self.words {
+                            Some(words) => words.score(*score, text),
+                            None => *score,
+                        };
+                        texts.push((score, whole(id, text, names), text.to_owned()));
                     });
+                    // Stable: texts of equal scores stay in the order of their columns.
+                    texts.sort_by_key(|(score, ..)| Reverse(*score));
+                    for (score, place, text) in texts.iter().take(listed) {
+                        write(place, *score, text);
+                    }
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 
 use crate::store::change::{Change, ChangeKind, read_changes};
 use crate::store::error::StoreError;
@@ -18,6 +18,10 @@ const MAX_CHANGES: u64 = 16_384;
 
 /// Bytes of former data in the changes of a range before it ends, because they are held in memory too.
 const MAX_CHANGE_BYTES: u64 = 16 << 20;
+
+/// Bytes of the data and the vectors of the records in a range before it ends, because long records have thousands of
+/// vectors.
+const MAX_RECORD_BYTES: u64 = 8 << 20;
 
 /// Some consecutive commits: their entries in the change feed, without the records.
 #[derive(Debug)]
@@ -90,16 +94,7 @@ impl Reader {
     ) -> Result<CommitRange, StoreError> {
         self.read(|transaction| {
             let end = state_of(transaction)?;
-            let by_records = transaction
-                .prepare_cached(
-                    "SELECT version FROM records INDEXED BY versions WHERE version > ?1
-                     ORDER BY version LIMIT 1 OFFSET ?2",
-                )?
-                .query_row((version.cast_signed(), (limit - 1).cast_signed()), |row| {
-                    row.get::<_, i64>(0)
-                })
-                .optional()?
-                .map_or(end.version, i64::cast_unsigned);
+            let by_records = last_by_records(transaction, version, limit, end.version)?;
             let last = by_records.min(last_by_changes(transaction, position, end.version)?);
             let mut statement = transaction.prepare_cached(&format!(
                 "SELECT {COLUMNS} FROM records r INDEXED BY versions LEFT JOIN contents c ON c.id = r.id
@@ -126,6 +121,30 @@ impl Reader {
             })
         })
     }
+}
+
+/// The commit with which a range after `version` ends because of its records; `end` when they are few.
+fn last_by_records(
+    transaction: &Transaction<'_>,
+    version: u64,
+    limit: u64,
+    end: u64,
+) -> Result<u64, StoreError> {
+    let mut statement = transaction.prepare_cached(
+        "SELECT r.version, ifnull(length(c.data) + length(c.vector) + ifnull(length(c.passages), 0), 0)
+         FROM records r INDEXED BY versions LEFT JOIN contents c ON c.id = r.id
+         WHERE r.version > ?1 ORDER BY r.version",
+    )?;
+    let mut rows = statement.query([version.cast_signed()])?;
+    let (mut records, mut bytes) = (0, 0);
+    while let Some(row) = rows.next()? {
+        records += 1;
+        bytes += row.get::<_, i64>(1)?.cast_unsigned();
+        if records >= limit || bytes >= MAX_RECORD_BYTES {
+            return Ok(row.get::<_, i64>(0)?.cast_unsigned());
+        }
+    }
+    Ok(end)
 }
 
 /// The commit with which a range after `position` ends because of its changes; `end` when they are few.

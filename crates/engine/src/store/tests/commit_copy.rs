@@ -165,6 +165,31 @@ fn neither_a_commit_range_nor_a_part_of_the_feed_holds_much_former_data() {
 }
 
 #[test]
+fn a_commit_range_holds_few_records_with_many_vectors() {
+    const RECORDS: u64 = 24;
+    const VALUES: usize = 1 << 18;
+    let (_directory, path) = scratch();
+    let mut store = create_store(&path, b"{}").expect("a new database");
+    for id in 1..=RECORDS {
+        let record = Record::made(id, 1, VALUES);
+        store
+            .commit(&[record.put(PutKind::Created)])
+            .expect("stored");
+    }
+    let (_directory, path) = scratch();
+    let mut follower = create_store(&path, b"{}").expect("a new database");
+    loop {
+        let (range, records) = next(&store, &follower);
+        assert!((1..=8).contains(&records.len()), "{}", records.len());
+        follower.copy_commits(&range, &records).expect("stored");
+        if range.last {
+            break;
+        }
+    }
+    assert_eq!(contents(&follower), contents(&store));
+}
+
+#[test]
 fn a_key_is_copied_also_when_nothing_else_changed() {
     is_copied_without_vectors(Record::made(1, 1, 8));
 }
