@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { type NativeEngine, native } from '../../../src/store/local/binding.js';
+import { pagesOf } from '../../../src/store/local/pages-of.js';
 import { CATEGORIES } from '../../data/columns.js';
 import type { Dataset } from '../../data/dataset.js';
 import type { Filter } from '../../data/filters.js';
@@ -151,7 +152,7 @@ export class Cosift implements Peer {
   ): Promise<PageHits[]> {
     const requests = queries.map(() => searchRequest(request, members));
     const found = await this.engine.searches(this.#database, requests, [...queries], stop);
-    return unwrap(found).pages.map((page) => new PageHits(unwrap(page).body));
+    return pagesOf(unwrap(found)).map((page) => new PageHits(unwrap(page).body));
   }
 
   /** Lists records without scores. `members` are those of the request. */
@@ -270,7 +271,7 @@ export function linesOf({ columns }: Dataset, start: number, end: number): Buffe
 
 /** The page of a call with one search. */
 export function firstPage(found: Awaited<ReturnType<NativeEngine['searches']>>) {
-  const [page] = unwrap(found).pages;
+  const [page] = pagesOf(unwrap(found));
   return unwrap(page as NonNullable<typeof page>);
 }
 

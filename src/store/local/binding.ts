@@ -24,6 +24,7 @@ export type {
   NativeFailure,
   NativeKeptData,
   NativePage,
+  NativePages,
   NativeQuery,
   NativeRow,
   NativeRules,

@@ -2,7 +2,7 @@ import { totalmem } from 'node:os';
 import { endOfTurn } from '../../async/end-of-turn.js';
 import { type Stoppable, throwIfStopped } from '../../async/stoppable.js';
 import { TurnBudget } from '../../async/turn-budget.js';
-import { CosiftError, isCode, refusalOf } from '../../errors.js';
+import { CosiftError, isCode } from '../../errors.js';
 import { removeAddress } from '../../files/address-file.js';
 import { type Alias, type Limits, parseJson } from '../../schema/index.js';
 import type { EmbeddedVectors } from '../embedded-vectors.js';
@@ -38,6 +38,7 @@ import { engineLimits } from './engine-limits.js';
 import { runExamination } from './examination.js';
 import { makeBackup } from './local-backup.js';
 import { LocalReembedder } from './local-reembedder.js';
+import { pagesOf } from './pages-of.js';
 import { refuseUnfinishedRestore } from './refuse-unfinished-restore.js';
 import { withStopFlag, withStopFlagIfPending, withStopFlagUntilDone } from './stop-flag.js';
 import { TemporaryCopy } from './temporary-copy.js';
@@ -259,21 +260,14 @@ export class LocalStore implements RecordStore {
     await endOfTurn();
     throwIfStopped(stoppable);
     const call = (stop: StopFlag) => this.#native.searches(id, requests, vectors, stop);
-    const { bodies, pages } = unwrap(await withStopFlagIfPending(stoppable, call));
+    const outcomes = pagesOf(unwrap(await withStopFlagIfPending(stoppable, call)));
     let searchMs = 0;
-    let start = 0;
-    const outcomes = pages.map((outcome) => {
-      try {
-        const { end, totalMicros } = unwrap(outcome);
-        searchMs = Math.max(searchMs, totalMicros / 1000);
-        const body = bodies.subarray(start, end);
-        start = end;
-        return body;
-      } catch (error) {
-        return refusalOf(error);
-      }
+    const pages = outcomes.map((outcome) => {
+      if (outcome instanceof CosiftError) return outcome;
+      searchMs = Math.max(searchMs, outcome.searchMs);
+      return outcome.body;
     });
-    return { pages: outcomes, searchMs };
+    return { pages, searchMs };
   }
 
   async query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {
