@@ -1,5 +1,5 @@
 import { CosiftError, type Problem } from '../errors.js';
-import { type DatabaseChanges, type Limits, MAX_WORD_COLUMNS } from '../schema/index.js';
+import { type DatabaseChanges, DEFAULTS, type Limits, MAX_WORD_COLUMNS } from '../schema/index.js';
 import type { StoreSettings } from '../store/record-store.js';
 import type { ReembeddingSettings } from '../store/reembedding-store.js';
 
@@ -57,9 +57,15 @@ export function checkSettings(
   }
 }
 
-/** Returns the setting `embed` in one form for equal settings: without empty members, and the members in order. */
+/**
+ * Returns the setting `embed` in one form for equal settings: without empty members and defaults, and the members in order.
+ */
 export function normalEmbed({ columns, passages = {} }: Embed): Embed {
-  const set = Object.entries(passages).sort(([a], [b]) => (a < b ? -1 : 1));
+  const isSet = ([member, value]: [string, unknown]) =>
+    member !== 'per_record' || value !== DEFAULTS.passages_per_record;
+  const set = Object.entries(passages)
+    .filter(isSet)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
   return {
     ...(columns && { columns }),
     ...(set.length > 0 && { passages: Object.fromEntries(set) }),
