@@ -171,7 +171,7 @@ export class Scene {
 
   async #choosePorts(): Promise<void> {
     if (!this.#page.steps.some(({ kind }) => kind === 'server')) return;
-    const others = [...this.#page.markdown.matchAll(/(?:--port |\blisten\()(\d+)/g)].map(
+    const others = [...this.#page.markdown.matchAll(/(?:--port |\blisten\()([1-9]\d+)/g)].map(
       ([, port = '']) => port,
     );
     for (const port of new Set(['8080', ...others])) this.#ports.set(port, await freePort());
