@@ -38,7 +38,7 @@ const SEARCH_IN_WORKER = `
 const SEARCH_AND_GO = `
   const { binding, directory, limits } = JSON.parse(process.argv[1]);
   ${OPEN}
-  load().then(search).then(({ pages: [{ body }] }) => console.log(JSON.parse(body).results.length));
+  load().then(search).then(({ bodies }) => console.log(JSON.parse(bodies).results.length));
 `;
 
 let directory: string;
