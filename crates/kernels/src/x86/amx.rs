@@ -7,9 +7,7 @@ use std::arch::asm;
 use std::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 
 use super::avx512::{AVX512_VNNI, Zmm};
-use super::products::{
-    DIMS, Multiplier, OPERAND_BYTES, Products, fits, pack_bytes, scan_by_products,
-};
+use super::products::{Multiplier, OPERAND_BYTES, Products, fits, scan_by_products};
 use crate::codes::Codes;
 use crate::kernel::Kernel;
 use crate::residence::Residence;
@@ -47,18 +45,6 @@ static CONFIGURATION: Configuration = Configuration {
 
 impl Multiplier for Amx {
     type Lanes = Zmm;
-    const FINE_BYTES: usize = 1;
-
-    #[inline(always)]
-    fn pack_fine(codes: &[i8; DIMS], row: &mut [u8]) {
-        pack_bytes(codes, row);
-    }
-
-    /// The unit reads a tile as it is.
-    #[inline(always)]
-    unsafe fn fine_operands(tile: *const u8, _: usize, _: *mut u8) -> *const u8 {
-        tile
-    }
 
     #[inline(always)]
     unsafe fn begin() {
@@ -100,18 +86,6 @@ impl Multiplier for Amx {
                 options(nostack),
             );
         }
-    }
-
-    #[inline(always)]
-    unsafe fn multiply_nibbles(
-        queries: *const u8,
-        codes: *const u8,
-        steps: usize,
-        rows: usize,
-        out: &mut Products,
-    ) {
-        // SAFETY: the caller's contract.
-        unsafe { Self::multiply_fine(queries, codes, steps, rows, out) }
     }
 
     #[inline(always)]

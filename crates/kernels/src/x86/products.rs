@@ -28,13 +28,19 @@ pub(super) trait Multiplier {
     /// The operations for what is made of the products. Their `BYTE_OFFSET` is that of the fine codes.
     type Lanes: Lanes;
     /// Bytes of a fine code in an operand.
-    const FINE_BYTES: usize;
+    const FINE_BYTES: usize = 1;
 
     unsafe fn begin() {}
     /// Writes 64 fine codes of a query as its row of an operand.
-    fn pack_fine(codes: &[i8; DIMS], row: &mut [u8]);
+    #[inline(always)]
+    fn pack_fine(codes: &[i8; DIMS], row: &mut [u8]) {
+        pack_bytes(codes, row);
+    }
     /// Operands of the fine codes of a tile, which may be written to `out`.
-    unsafe fn fine_operands(tile: *const u8, steps: usize, out: *mut u8) -> *const u8;
+    #[inline(always)]
+    unsafe fn fine_operands(tile: *const u8, _steps: usize, _out: *mut u8) -> *const u8 {
+        tile
+    }
     /// The products of sixteen queries and sixteen records over `steps >= 1` times 64 fine dimensions, from `steps` contiguous
     /// operands. Only the first `rows >= 1` queries are needed.
     unsafe fn multiply_fine(
@@ -45,13 +51,17 @@ pub(super) trait Multiplier {
         out: &mut Products,
     );
     /// As `multiply_fine`, over dimensions whose codes are bytes for queries and nibbles for records.
+    #[inline(always)]
     unsafe fn multiply_nibbles(
         queries: *const u8,
         codes: *const u8,
         steps: usize,
         rows: usize,
         out: &mut Products,
-    );
+    ) {
+        // SAFETY: the caller's contract.
+        unsafe { Self::multiply_fine(queries, codes, steps, rows, out) }
+    }
     unsafe fn end() {}
 }
 
@@ -155,7 +165,7 @@ fn packed_queries<M: Multiplier>(layout: &Layout, scans: &[Scan<'_>]) -> Aligned
     packed
 }
 
-pub(super) fn pack_bytes(codes: &[i8; DIMS], row: &mut [u8]) {
+fn pack_bytes(codes: &[i8; DIMS], row: &mut [u8]) {
     for (byte, code) in row.iter_mut().zip(codes) {
         *byte = code.cast_unsigned();
     }
@@ -179,7 +189,7 @@ fn unpack(nibbles: &[u8], out: &mut [u8]) {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{DIMS, Multiplier, OPERAND_BYTES, Products, pack_bytes};
+    use super::{DIMS, Multiplier, OPERAND_BYTES, Products};
     use crate::check::{agrees_on, skipped};
     use crate::codes::Codes;
     use crate::kernel::Kernel;
@@ -194,14 +204,7 @@ pub(super) mod tests {
 
     impl Multiplier for Plain {
         type Lanes = Zmm;
-        const FINE_BYTES: usize = 1;
 
-        fn pack_fine(codes: &[i8; DIMS], row: &mut [u8]) {
-            pack_bytes(codes, row);
-        }
-        unsafe fn fine_operands(tile: *const u8, _: usize, _: *mut u8) -> *const u8 {
-            tile
-        }
         unsafe fn multiply_fine(
             queries: *const u8,
             codes: *const u8,
@@ -228,16 +231,6 @@ pub(super) mod tests {
                         .sum();
                 }
             }
-        }
-        unsafe fn multiply_nibbles(
-            queries: *const u8,
-            codes: *const u8,
-            steps: usize,
-            rows: usize,
-            out: &mut Products,
-        ) {
-            // SAFETY: the caller's contract.
-            unsafe { Self::multiply_fine(queries, codes, steps, rows, out) }
         }
     }
 
