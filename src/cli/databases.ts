@@ -58,7 +58,6 @@ export function databasesCommand(): Command {
     .addCommand(
       withEmbedOptions(
         withLexicalOptions(targetCommand('create'), 'index the words, for searches with --lexical'),
-        'columns to search by meaning, comma-separated, or one for each use of the option (default: every text)',
       )
         .description('create a database; one that exists with the same settings stays as it is')
         .argument('<database>', 'id of the new database', checkDatabase)
@@ -83,7 +82,6 @@ export function databasesCommand(): Command {
           'index the words of the embedded columns, for searches with --lexical',
           { removes: true },
         ),
-        'columns to search by meaning, comma-separated, or one for each use of the option',
         { removes: true },
       )
         .description('change settings of a database')

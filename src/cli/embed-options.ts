@@ -11,10 +11,15 @@ export interface EmbedOptions {
   passages?: Passages;
 }
 
-/** Adds the options to a command. `help` says what `--embed` does; with `removes`, the value `none` removes one. */
-export function withEmbedOptions<C extends Command>(command: C, help: string, { removes = false } = {}): C {
+/** Adds the options to a command. With `removes`, they change a database, and the value `none` removes one. */
+export function withEmbedOptions<C extends Command>(command: C, { removes = false } = {}): C {
   return command
-    .option('--embed <columns>', help, parseColumns)
+    .option(
+      '--embed <columns>',
+      'columns to search by meaning, comma-separated, or one for each use of the option' +
+        (removes ? '' : ' (default: every text)'),
+      parseColumns,
+    )
     .option(
       '--passages <name=value>',
       'how long texts are split: per_record, tokens or overlap, comma-separated; may be repeated' +

@@ -38,11 +38,11 @@ export interface SplitLimits extends PassageSettings {
 }
 
 /**
- * The part of the window that a passage takes at most, unless the settings say otherwise. The vector of a shorter passage says more about each sentence: when
- * each text holds twenty of the demo facts, the mean reciprocal rank of the right text for 96 judged queries in three
- * shuffles is 0.542 with half of the built-in model's window, and 0.475 with all of it (paired difference 0.066 ± 0.042,
- * 95 %). Still shorter passages rank such lists of facts higher, but a text then has many more vectors, and a passage holds
- * less of what belongs together.
+ * The part of the window that a passage takes at most, unless the settings say otherwise. The vector of a shorter passage
+ * says more about each sentence: when each text holds twenty of the demo facts, the mean reciprocal rank of the right text
+ * for 96 judged queries in three shuffles is 0.542 with half of the built-in model's window, and 0.475 with all of it (paired
+ * difference 0.066 ± 0.042, 95 %). Still shorter passages rank such lists of facts higher, but a text then has many more
+ * vectors, and a passage holds less of what belongs together.
  */
 const PASSAGE = 1 / 2;
 

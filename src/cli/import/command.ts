@@ -16,13 +16,8 @@ import {
 import type { ImportOptions } from './store-records.js';
 
 export function importCommand(): Command {
-  const command = withLexicalOptions(
-    targetCommand('import'),
-    'create the database with an index of its words',
-  );
   return withEmbedOptions(
-    command,
-    'columns to search by meaning, comma-separated, or one for each use of the option (default: every text)',
+    withLexicalOptions(targetCommand('import'), 'create the database with an index of its words'),
   )
     .summary('store the records of a CSV, JSON or Parquet file')
     .description(
