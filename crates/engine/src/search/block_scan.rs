@@ -49,11 +49,17 @@ struct FirstPass {
     equal: Vec<Option<Mask>>,
 }
 
-/// Scans a block for all of `searches`.
-pub(crate) fn scan_block(block: &Block, searches: &[&RunningSearch], scratch: &mut Scratch) {
+/// Scans a block for all of `searches`. `give_way` is called after each piece of the work.
+pub(crate) fn scan_block(
+    block: &Block,
+    searches: &[&RunningSearch],
+    scratch: &mut Scratch,
+    give_way: &mut dyn FnMut(),
+) {
     let mut first = scratch.first_passes.pop().unwrap_or_default();
     first.run(block, searches, &mut scratch.bytes);
     for (at, search) in searches.iter().enumerate() {
+        give_way();
         let (found, candidates) = first.of_search(at, block, search);
         scratch.bytes += rank(block, search, &found, candidates, &mut scratch.ranking);
         let lowest = &mut scratch.ranking.lowest;
@@ -63,17 +69,19 @@ pub(crate) fn scan_block(block: &Block, searches: &[&RunningSearch], scratch: &m
 }
 
 /// Scans the first blocks for all of `searches`. The best candidates of all of these blocks raise the score floor, and
-/// give its first estimate, before any other candidate is refined.
+/// give its first estimate, before any other candidate is refined. `give_way` is called after each piece of the work.
 pub(crate) fn scan_first_blocks(
     blocks: &[&Block],
     searches: &[&RunningSearch],
     scratch: &mut Scratch,
+    give_way: &mut dyn FnMut(),
 ) {
     let mut first_passes = std::mem::take(&mut scratch.first_passes);
     first_passes.resize_with(blocks.len(), FirstPass::default);
     for (block, first) in blocks.iter().zip(&mut first_passes) {
         first.run(block, searches, &mut scratch.bytes);
         for (at, search) in searches.iter().enumerate() {
+            give_way();
             let (found, candidates) = first.of_search(at, block, search);
             let lowest = &mut scratch.ranking.lowest;
             preview(block, search, &found, candidates, lowest);
@@ -81,6 +89,7 @@ pub(crate) fn scan_first_blocks(
     }
     for (block, first) in blocks.iter().zip(&mut first_passes) {
         for (at, search) in searches.iter().enumerate() {
+            give_way();
             let (found, candidates) = first.of_search(at, block, search);
             let (floor, _) = search.needed_scores();
             candidates.retain(|candidate| found.bounds.highest(candidate) >= floor);

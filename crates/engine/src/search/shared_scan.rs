@@ -58,17 +58,22 @@ impl SharedScan {
         self.next.load(Relaxed) < self.parts()
     }
 
-    /// Scans a part that was taken.
-    pub(crate) fn scan(&self, part: usize, scratch: &mut Scratch) {
+    /// Whether its searches are those of batches.
+    pub(crate) fn is_of_batch(&self) -> bool {
+        self.searches.iter().any(|search| search.is_of_batch)
+    }
+
+    /// Scans a part that was taken. `give_way` is called after each piece of the work.
+    pub(crate) fn scan(&self, part: usize, scratch: &mut Scratch, give_way: &mut dyn FnMut()) {
         let searches: Vec<&RunningSearch> = self.searches.iter().map(Arc::as_ref).collect();
         let blocks = &searches[0].snapshot().blocks;
         let (first, others) = self.order.split_at(self.first);
         let begin = Instant::now();
         if part == 0 {
             let first: Vec<&Block> = first.iter().map(|&at| &blocks[at]).collect();
-            scan_first_blocks(&first, &searches, scratch);
+            scan_first_blocks(&first, &searches, scratch, give_way);
         } else {
-            scan_block(&blocks[others[part - 1]], &searches, scratch);
+            scan_block(&blocks[others[part - 1]], &searches, scratch, give_way);
         }
         let with_words = searches.iter().filter(|search| search.has_words()).count();
         if with_words > 0 {

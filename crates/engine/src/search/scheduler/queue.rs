@@ -11,7 +11,7 @@ use crate::search::shared_scan::SharedScan;
 const MAX_WAITING: usize = 4096;
 
 /// Searches of one shared scan: as many as the kernels compare at once.
-const MAX_BATCH: usize = 64;
+pub(crate) const MAX_BATCH: usize = 64;
 
 /// Searches of one shared scan that count the facets of many records, because each holds its counts until the scan ends.
 const MAX_COUNTING: usize = 4;
@@ -165,6 +165,19 @@ impl Queue {
         step.or_else(|| self.next_part())
     }
 
+    /// The next step of a single search; `None` also when it is the turn of a batch.
+    pub(crate) fn next_single_step(&mut self) -> Option<Step> {
+        if let Some(step) = self.answer_or_bind(SINGLE) {
+            return Some(step);
+        }
+        self.start_scans();
+        let at = self.next_scan()?;
+        if self.scans[at].scan.is_of_batch() {
+            return None;
+        }
+        self.next_part()
+    }
+
     fn answer_or_bind(&mut self, of: usize) -> Option<Step> {
         if let Some(search) = self.scanned[of].pop_front() {
             return Some(Step::Answer(search));
@@ -273,4 +286,4 @@ fn may_join(search: &RunningSearch, batch: &[Arc<RunningSearch>]) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

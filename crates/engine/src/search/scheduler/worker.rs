@@ -15,7 +15,7 @@ use crate::search::answer::answer;
 use crate::search::blend::Blend;
 use crate::search::block_scan::Scratch;
 use crate::search::running::{RunningSearch, Scope, WaitingSearch};
-use crate::search::scheduler::queue::{Queue, SearchStats, Step};
+use crate::search::scheduler::queue::{MAX_BATCH, Queue, SearchStats, Step};
 use crate::search::shared_scan::SharedScan;
 use crate::snapshot::VectorMemory;
 
@@ -100,6 +100,19 @@ impl Group {
         }
     }
 
+    /// Carries out the steps of single searches whose turn it is, within a part of the scan of a batch. No more than a scan of
+    /// a batch has searches, so that the part ends.
+    fn run_singles(&self) {
+        let mut scratch = None;
+        for _ in 0..MAX_BATCH {
+            let step = self.queue.lock().next_single_step();
+            match step {
+                Some(step) => self.carry_out(step, scratch.get_or_insert_default()),
+                None => return,
+            }
+        }
+    }
+
     fn carry_out(&self, step: Step, scratch: &mut Scratch) {
         match step {
             Step::Answer(search) => {
@@ -179,7 +192,14 @@ impl Group {
     }
 
     fn scan(&self, scan: &SharedScan, part: usize, scratch: &mut Scratch) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| scan.scan(part, scratch))) {
+        let is_of_batch = scan.is_of_batch();
+        let mut give_way = || {
+            if is_of_batch {
+                self.run_singles();
+            }
+        };
+        let scanned = AssertUnwindSafe(|| scan.scan(part, scratch, &mut give_way));
+        if let Err(panic) = catch_unwind(scanned) {
             for search in &scan.searches {
                 search.outcome.fail(Error::internal(message(&*panic)));
             }
@@ -189,5 +209,46 @@ impl Group {
             // As after a bind, this thread takes the next step now.
             self.queue.lock().end_scan(scan);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::reply::Reply;
+    use crate::runtime::StopFlag;
+    use crate::search::scheduler::queue::tests::{database, waiting};
+
+    #[test]
+    fn a_single_search_is_answered_within_a_part_of_a_batch() {
+        let database = database(8);
+        let group = Group::new(Arc::default(), VectorMemory::new(0), None);
+        let stop = StopFlag::default();
+        let mut batch: Vec<_> = (0..MAX_BATCH)
+            .map(|_| waiting(&database, &stop, "{}"))
+            .collect();
+        for search in &mut batch {
+            search.is_of_batch = true;
+        }
+        group.submit(batch);
+        let mut scratch = Scratch::default();
+        let part = loop {
+            let step = group.queue.lock().next_step();
+            match step.expect("the scan of the batch") {
+                step @ Step::Scan(..) => break step,
+                step => group.carry_out(step, &mut scratch),
+            }
+        };
+        let (replied, reply) = channel();
+        let mut single = waiting(&database, &stop, "{}");
+        single.reply = Reply::new(Box::new(move |page| {
+            replied.send(page).expect("the test waits");
+        }));
+        group.submit(vec![single]);
+        group.carry_out(part, &mut scratch);
+        let page = reply.try_recv().expect("an answer");
+        assert!(page.is_ok());
     }
 }

@@ -15,7 +15,7 @@ use crate::snapshot::{
 const VECTOR: [i32; 8] = [1 << 30, 0, 0, 0, 0, 0, 0, 0];
 
 /// A database of `blocks` blocks of one record each.
-fn database(blocks: u32) -> Arc<Searchable> {
+pub(crate) fn database(blocks: u32) -> Arc<Searchable> {
     let basis = Arc::new(Basis::untrained(VECTOR.len()));
     let block = |row: u32| {
         let record = NewRow {
@@ -52,7 +52,7 @@ fn bound_request(database: &Arc<Searchable>, stop: &StopFlag, request: &str) -> 
     bind(waiting(database, stop, request))
 }
 
-fn waiting(database: &Arc<Searchable>, stop: &StopFlag, request: &str) -> WaitingSearch {
+pub(crate) fn waiting(database: &Arc<Searchable>, stop: &StopFlag, request: &str) -> WaitingSearch {
     WaitingSearch {
         database: Arc::clone(database),
         request: Search::parse(request, &Limits::default()).expect("a request"),
@@ -124,6 +124,29 @@ fn a_single_search_does_not_wait_for_those_of_a_batch() {
     let sizes: Vec<usize> = (0..66).map(|_| next_scan(&mut queue).len()).collect();
     assert_eq!(sizes.iter().filter(|&&size| size == 64).count(), 1);
     assert_eq!(sizes[..63], [1; 63]);
+}
+
+#[test]
+fn a_batch_gives_way_to_single_searches_only_in_their_turn() {
+    let large = database(100);
+    let mut queue = Queue::default();
+    let stop = StopFlag::default();
+    for _ in 0..64 {
+        let mut search = bound(&large, &stop);
+        search.is_of_batch = true;
+        queue.push_bound(search);
+    }
+    assert_eq!(next_scan(&mut queue).len(), 64);
+    assert!(queue.next_single_step().is_none());
+    queue.push_bound(bound(&large, &stop));
+    let mut parts = 0;
+    while let Some(Step::Scan(scan, _)) = queue.next_single_step() {
+        assert_eq!(scan.searches.len(), 1);
+        parts += 1;
+    }
+    // With another one it would have as much work as the batch with its next part.
+    assert_eq!(parts, 63);
+    assert_eq!(next_scan(&mut queue).len(), 64);
 }
 
 #[test]
