@@ -35,6 +35,15 @@ impl Default for TallyMemory {
 }
 
 impl TallyMemory {
+    /// The memory of a request that may have only `max_bytes`.
+    #[cfg(test)]
+    pub(crate) fn of_at_most(max_bytes: usize) -> Self {
+        Self {
+            bytes: AtomicUsize::new(0),
+            max_bytes,
+        }
+    }
+
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.bytes.load(Relaxed)
@@ -68,7 +77,7 @@ impl TallyMemory {
         }
         if OF_ALL.load(Relaxed) > MAX_OF_ALL {
             return Err(Error::Busy {
-                what: "bytes of facets",
+                what: "bytes of facets and distinct values",
                 limit: MAX_OF_ALL,
             });
         }

@@ -237,3 +237,60 @@ pub(super) fn too_many_values() -> Error {
     let detail = "the records have too many different values in the column: take another column, or a filter";
     Error::request("/distinct", detail)
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::columns::ColumnNames;
+    use crate::record::{OwnedValue, RecordId, RecordUuid, Vectors};
+    use crate::snapshot::{Basis, NewRow, Times};
+
+    const RECORDS: u32 = 1_000;
+
+    /// Records that all have another value.
+    pub(crate) fn snapshot() -> (Arc<Snapshot>, ColumnId) {
+        let mut names = ColumnNames::default();
+        let column = names.insert("unique");
+        let row = |at: u32| NewRow {
+            id: RecordId(at.into()),
+            uuid: RecordUuid([0; 16]),
+            key: None,
+            times: Times {
+                created: 0,
+                changed: 0,
+                synced: 0,
+            },
+            cells: vec![(column, OwnedValue::Number(at.into()))],
+            vectors: Vectors::one(vec![1 << 30]),
+        };
+        let rows: Vec<NewRow> = (0..RECORDS).map(row).collect();
+        let block = Block::build(RecordRow(0), 1, &rows, &Arc::new(Basis::untrained(1)));
+        let snapshot = Snapshot {
+            blocks: vec![block],
+            names: Arc::new(names),
+            ..Snapshot::empty()
+        };
+        (Arc::new(snapshot), column)
+    }
+
+    pub(crate) fn is_refused<T>(result: Result<T, Error>) -> bool {
+        let error = result.err().expect("a refusal");
+        error.code() == "invalid_request" && error.problems()[0].pointer == "/distinct"
+    }
+
+    #[test]
+    fn values_that_take_too_much_memory_are_refused() {
+        let (snapshot, column) = snapshot();
+        let groups = |memory| {
+            let builder = Builder {
+                memory,
+                ..Builder::new(&snapshot, Some(column))
+            };
+            builder.build(&StopCheck::never())
+        };
+        // Each value takes 8 bytes, and 4 or 8 of the table.
+        assert!(is_refused(groups(TallyMemory::of_at_most(5_000))));
+        let groups = Arc::new(groups(TallyMemory::default()).expect("little memory"));
+        assert_eq!(groups.len, RECORDS as usize);
+    }
+}

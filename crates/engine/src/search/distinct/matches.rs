@@ -280,3 +280,33 @@ impl Contenders {
         Ok(first)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::StopCheck;
+    use crate::search::distinct::column_groups::ColumnGroupsCache;
+    use crate::search::distinct::column_groups::tests::{is_refused, snapshot};
+    use crate::search::distinct::request::Distinct;
+
+    #[test]
+    fn groups_that_take_too_much_memory_are_refused() {
+        let (snapshot, _) = snapshot();
+        let column = Distinct {
+            column: "unique".to_owned(),
+            counts: false,
+        };
+        let cache = ColumnGroupsCache::default();
+        let of_records = ColumnGroups::of(&column, &snapshot, &cache, &StopCheck::never())
+            .expect("little memory");
+        let count = |memory| {
+            let matches = DistinctMatches {
+                memory,
+                ..DistinctMatches::new(&snapshot, Variant::A, Arc::clone(&of_records))
+            };
+            matches.count(&snapshot.blocks[0], &Mask::full(10))
+        };
+        assert!(count(TallyMemory::default()).is_ok());
+        assert!(is_refused(count(TallyMemory::of_at_most(10_000))));
+    }
+}
