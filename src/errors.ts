@@ -74,7 +74,8 @@ export const PROBLEM_CODES = {
   too_many_values: 'The lists of the filter have more values than allowed',
   value_too_long:
     'A value of the filter, or the text of a search, is longer than allowed or than the model takes',
-  invalid_column: 'The name of a column is empty, longer than 256 bytes or contains a control character',
+  invalid_column:
+    'The name of a column is empty, longer than 256 bytes, contains a control character, or is that of two members of nested objects',
   invalid_id: 'The id is not an integer from 1 to 2^53 - 1',
   invalid_uuid: 'The value is not a UUID with hyphens',
   invalid_key: 'The key is empty or longer than 512 bytes',

@@ -207,7 +207,7 @@ function nameOf(signature: string): string {
 }
 
 function referenceTo(component: string, place: Place): string {
-  if (component === 'Data') return place.isGeneric ? 'T' : 'Data';
+  if (component === 'Data' || component === 'NewData') return place.isGeneric ? 'T' : 'Data';
   const signature = Object.values(FILES)
     .map((names) => names[component])
     .find((name) => name !== undefined);

@@ -71,6 +71,7 @@ export const FILES: Readonly<Record<string, Readonly<Record<string, string>>>> =
 /** Components that only the HTTP interface has, or whose types are written by hand. */
 export const INTERNAL: ReadonlySet<string> = new Set([
   'Data',
+  'NewData',
   'FilterBoost',
   'NearnessBoost',
   'Boost',

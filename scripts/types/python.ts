@@ -315,7 +315,7 @@ class PythonTypes {
 
   #reference($ref: string, path: string): string {
     const component = $ref.split('/').at(-1) as string;
-    if (component === 'Data') return 'dict[str, Any]';
+    if (component === 'Data' || component === 'NewData') return 'dict[str, Any]';
     if (component === 'FilterNode') return 'Filter';
     if (component === 'Boost') return component;
     const signature = Object.values(FILES)

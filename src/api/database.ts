@@ -11,6 +11,7 @@ import type {
   DatabaseChanges,
   DatabaseDescription,
   LineEvent,
+  NewColumns,
   NewRecord,
   Page,
   Points,
@@ -145,7 +146,7 @@ export class Database<T extends Columns<T> = Data> {
    * const { created } = await facts.upsert([{ id: 1, data: { text: 'The Eiffel Tower is in Paris', height_m: 330 } }]);
    * ```
    */
-  async upsert<Given extends Columns<Given> = T>(
+  async upsert<Given extends NewColumns<Given> = Data>(
     records: RecordSource<NewRecord<DataToWrite<T, Given>>>,
     options?: UpsertOptions,
   ): Promise<BatchResult> {
@@ -188,7 +189,7 @@ export class Database<T extends Columns<T> = Data> {
    * const { created, changed, unchanged, deleted } = await facts.replaceAll(source);
    * ```
    */
-  async replaceAll<Given extends Columns<Given> = T>(
+  async replaceAll<Given extends NewColumns<Given> = Data>(
     records: RecordSource<NewRecord<DataToWrite<T, Given>>>,
     options?: UpsertOptions & { maxDeletes?: number | undefined },
   ): Promise<Pick<BatchResult, 'created' | 'changed' | 'unchanged'> & { deleted: number }> {
@@ -382,7 +383,7 @@ export class Database<T extends Columns<T> = Data> {
    * const { data } = await facts.patch(1, { height_m: 330, architect: null });
    * ```
    */
-  async patch<Given extends Columns<Given> = Data>(
+  async patch<Given extends NewColumns<Given> = Data>(
     id: number | string,
     changes: ColumnChanges<T, Given>,
     options?: CallOptions & { ifChangedAt?: string | undefined },

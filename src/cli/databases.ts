@@ -20,6 +20,7 @@ interface ShowOptions extends TargetOptions {
 }
 
 interface CreateOptions extends ShowOptions, EmbedOptions, LexicalOptions {
+  flatten?: true;
   model?: string;
   dimensions?: number;
   default?: Defaults;
@@ -27,6 +28,7 @@ interface CreateOptions extends ShowOptions, EmbedOptions, LexicalOptions {
 
 interface ChangeOptions extends ShowOptions, EmbedOptions, LexicalOptions {
   embedAll?: true;
+  flatten?: boolean;
   model?: string;
   default?: Defaults;
 }
@@ -66,6 +68,7 @@ export function databasesCommand(): Command {
           'the model: the built-in one, or one of --models (default: the built-in one)',
         )
         .option('--dimensions <n>', 'for a database of your own vectors: numbers per vector', parseCount)
+        .option('--flatten', FLATTEN_HELP)
         .option('--default <name=value>', DEFAULT_HELP, parseDefaults)
         .option('--json', 'print the description of the database as JSON')
         .examples(
@@ -89,6 +92,8 @@ export function databasesCommand(): Command {
         .addOption(new Option('--embed-all', 'search by meaning by every text').conflicts('embed'))
         .option('--model <name>', 'the model: the built-in one, or one of --models')
         .option('--no-lexical', 'forget the index of the words')
+        .option('--flatten', FLATTEN_HELP)
+        .option('--no-flatten', 'refuse nested objects')
         .option('--default <name=value>', `${DEFAULT_HELP}; none removes a value`, parseDefaults)
         .option('--json', 'print the description of the database as JSON')
         .examples(
@@ -109,6 +114,8 @@ export function databasesCommand(): Command {
         .action(drop),
     );
 }
+
+const FLATTEN_HELP = 'store nested objects of records as columns such as address.city';
 
 const DEFAULT_HELP =
   'threshold, lexical or limit of searches that name none, comma-separated; may be repeated';
@@ -151,7 +158,7 @@ async function show(id: string, options: ShowOptions): Promise<void> {
 async function print(description: DatabaseDescription, { json }: ShowOptions): Promise<void> {
   if (json) return await writeLines([shownJson(description, 2)]);
   const { id, records, model, dimensions, embed, lexical, sizes, times, reembedding, columns } = description;
-  const { passages, without_text, defaults } = description;
+  const { passages, without_text, flatten, defaults } = description;
   const facts = [
     ['records', count(records)],
     ...(passages === undefined || model === null ? [] : [['passages', count(passages)]]),
@@ -162,6 +169,7 @@ async function print(description: DatabaseDescription, { json }: ShowOptions): P
     ...(embed.passages === undefined ? [] : [['passages', shownMembers(embed.passages)]]),
     ['words', lexical ? `indexed of ${plural(description.lexical_records ?? 0, 'record')}` : 'not indexed'],
     ...(typeof lexical === 'boolean' ? [] : [['columns with words', shownWeights(lexical.columns)]]),
+    ...(flatten ? [['nested objects', 'columns of their own']] : []),
     ...(defaults === undefined ? [] : [['defaults of searches', shownMembers(defaults)]]),
     ['memory', bytes(sizes.memory_bytes)],
     ['disk', bytes(sizes.disk_bytes)],
@@ -197,7 +205,7 @@ function shownWeights(columns: Record<string, number>): string {
 }
 
 async function create(id: string, options: CreateOptions): Promise<void> {
-  const { embed, model, dimensions, default: defaults } = options;
+  const { embed, model, dimensions, flatten, default: defaults } = options;
   const lexical = lexicalIn<number>(options);
   const embedded = embedIn(embed && columnNames(embed), options);
   const settings = {
@@ -205,6 +213,7 @@ async function create(id: string, options: CreateOptions): Promise<void> {
     ...(model !== undefined && { model }),
     ...(dimensions !== undefined && { dimensions }),
     ...(lexical && { lexical }),
+    ...(flatten && { flatten }),
     ...(defaults !== undefined && { defaults }),
   } as DatabaseSettings;
   await using databases = await openTarget(options, { create: true });
@@ -219,7 +228,7 @@ async function create(id: string, options: CreateOptions): Promise<void> {
 }
 
 async function change(id: string, options: ChangeOptions): Promise<void> {
-  const { embed, embedAll, model, default: defaults } = options;
+  const { embed, embedAll, model, flatten, default: defaults } = options;
   const lexical = lexicalIn(options);
   const embedded = embedIn(embed && columnNames(embed), options);
   const changes: DatabaseChanges = {
@@ -227,6 +236,7 @@ async function change(id: string, options: ChangeOptions): Promise<void> {
     ...(embedAll && { embed: { ...embedded, columns: null } }),
     ...(model !== undefined && { model }),
     ...(lexical !== undefined && { lexical }),
+    ...(flatten !== undefined && { flatten }),
     ...(defaults !== undefined && { defaults }),
   };
   if (Object.keys(changes).length === 0) throw new Error('give a setting to change');

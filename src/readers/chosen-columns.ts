@@ -1,5 +1,6 @@
 import { Nested } from './cells.js';
 import type { Format } from './format.js';
+import { flattenedRow } from './json/row.js';
 import { columnNames } from './option-text.js';
 import { type BrokenRow, isBroken, type ReadRow, type SourceRow } from './rows.js';
 
@@ -10,6 +11,8 @@ export interface ColumnOptions {
   skipColumns?: readonly string[];
   /** New names by those of the file. */
   rename?: Readonly<Record<string, string>>;
+  /** Whether objects become columns such as `address.city`, which the other options name; `address` means all of them. */
+  flatten?: boolean;
   /** The column with the vectors of the records. Default: a list `vector` of JSON or Parquet. */
   vectorColumn?: string;
 }
@@ -22,12 +25,13 @@ interface Kept {
   vectorAt: number;
 }
 
-/** Applies the options that choose and name the columns of a file. */
+/** Applies the options that make, choose and name the columns of a file. */
 export class ChosenColumns {
   readonly #option: '--columns' | '--skip-columns';
   readonly #texts: readonly string[];
   readonly #names: ReadonlySet<string>;
   readonly #renames: ReadonlyMap<string, string>;
+  readonly #flatten: boolean;
   readonly #vectorColumn: string | undefined;
   /** The named columns that the file has, by the names that the options give. */
   readonly #found = new Set<string>();
@@ -35,24 +39,28 @@ export class ChosenColumns {
   #hasVectors = false;
   #kept: Kept | undefined;
 
-  constructor({ columns, skipColumns = [], rename = {}, vectorColumn }: ColumnOptions = {}) {
+  constructor({ columns, skipColumns = [], rename = {}, flatten = false, vectorColumn }: ColumnOptions = {}) {
     this.#option = columns === undefined ? '--skip-columns' : '--columns';
     this.#texts = columns ?? skipColumns;
     // A text with a comma is the name of one column if the file has such a column.
     this.#names = new Set(this.#texts.length === 0 ? [] : [...this.#texts, ...columnNames(this.#texts)]);
     this.#renames = new Map(Object.entries(rename));
+    this.#flatten = flatten;
     this.#vectorColumn = vectorColumn;
   }
 
-  /** Whether a column of the file, by its name there, is left out. */
-  skips(name: string): boolean {
-    return this.leavesOut(this.#nameOf(name));
+  /** Whether a value of the file, by its name there, is left out with all columns that it may become. */
+  isSkipped(name: string): boolean {
+    const given = [...this.#names, ...this.#renames.keys(), this.#vectorColumn ?? ''];
+    const hasMember = this.#flatten && given.some((other) => other.startsWith(`${name}.`));
+    return !hasMember && this.leavesOut(this.#nameOf(name));
   }
 
   /** Whether a column is left out. */
   leavesOut(name: string): boolean {
-    const isNamed = this.#names.has(name);
-    if (isNamed) this.#found.add(name);
+    const named = [name, ...(this.#flatten ? objectsOf(name) : [])].filter((given) => this.#names.has(given));
+    for (const given of named) this.#found.add(given);
+    const isNamed = named.length > 0;
     return this.#option === '--skip-columns' ? isNamed : !isNamed && name !== this.#vectorColumn;
   }
 
@@ -86,7 +94,7 @@ export class ChosenColumns {
 
   applyTo(format: Format): Format {
     const isNone = this.#texts.length === 0 && this.#renames.size === 0 && this.#vectorColumn === undefined;
-    if (isNone) return format;
+    if (isNone && !this.#flatten) return format;
     const { sample } = format;
     return {
       ...format,
@@ -117,7 +125,10 @@ export class ChosenColumns {
 
   async *#chosen(batches: AsyncGenerator<ReadRow[]>): AsyncGenerator<ReadRow[]> {
     for await (const rows of batches) {
-      yield rows.map((row) => (isBroken(row) ? this.#ofBroken(row) : this.#ofRow(row)));
+      yield rows.map((given) => {
+        const row = this.#flatten ? flattenedRow(given) : given;
+        return isBroken(row) ? this.#ofBroken(row) : this.#ofRow(row);
+      });
     }
   }
 
@@ -173,6 +184,11 @@ export class ChosenColumns {
     if (renamed !== undefined) this.#renamed.add(name);
     return renamed ?? name;
   }
+}
+
+/** The objects in which a column may be a member: `a` and `a.b` of `a.b.c`. */
+function objectsOf(name: string): string[] {
+  return [...name.matchAll(/\./g)].map(({ index }) => name.slice(0, index));
 }
 
 /** Returns a vector as JSON, also of the text that pgvector writes; undefined for anything else. */

@@ -15,7 +15,7 @@ import { Input } from './input.js';
 import { Inspection } from './inspection.js';
 import { rowsOfDocuments } from './json/documents.js';
 import { isJsonObject } from './json/object.js';
-import { flattenedRows, rowOfJson } from './json/row.js';
+import { rowOfJson } from './json/row.js';
 import { refuseWrapper } from './json/wrapper.js';
 import { groupedHints, headerWarning, reasonOfText } from './notes.js';
 import { refuseNoTable } from './other-formats.js';
@@ -81,7 +81,7 @@ export class BrowserFile {
       signal,
     }: { idColumn?: string; onProgress?(rows: number): void; signal?: AbortSignal } = {},
   ): Promise<BrowserFile> {
-    const format = await formatOf(file, idColumn);
+    const format = new ChosenColumns({ flatten: true }).applyTo(await formatOf(file, idColumn));
     const inspection = new Inspection(format, idColumn);
     const texts = new TextColumns();
     const sample: SourceRow[] = [];
@@ -221,11 +221,11 @@ async function formatOf(file: Blob, idColumn: string | undefined): Promise<Forma
   } as const;
   if (/^[[{]/.test(start)) refuseWrapper(text, isWhole);
   if (start.startsWith('{') && start.split('\n').some((line) => line.startsWith('{') && isJsonObject(line))) {
-    const rows = () => flattenedRows(rowsOfLines(file, idColumn));
+    const rows = () => rowsOfLines(file, idColumn);
     return { ...common, name: 'ndjson', description: 'NDJSON', typed: true, rows };
   }
   if (/^[[{]/.test(start)) {
-    const rows = () => flattenedRows(rowsOfDocuments(chunksOf(file), idColumn));
+    const rows = () => rowsOfDocuments(chunksOf(file), idColumn);
     return { ...common, name: 'json', description: 'JSON', typed: true, rows };
   }
   const sample = detectLayout(text, isWhole, {});

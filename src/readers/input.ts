@@ -13,15 +13,13 @@ import {
 import { Identities } from './identity/identities.js';
 import { type InferredIdentity, inferredIdentity } from './identity/other-kind.js';
 import { Inspection } from './inspection.js';
-import { flattenedRows } from './json/row.js';
 import { LiveTypes, RecordMaker, type RecordPlan } from './record-maker.js';
-import { BadRow, isBroken, type OnBadRow, type ReadRow, type Row, type SourceRow } from './rows.js';
+import { BadRow, isBroken, type OnBadRow, type Row, type SourceRow } from './rows.js';
 import type { Source } from './source.js';
 import type { ValueFormat } from './value-text.js';
 
 export interface InputOptions extends FormatOptions, ColumnOptions {
   types?: Record<string, ColumnType>;
-  flatten?: boolean;
 }
 
 /** Where the rows come from. */
@@ -167,7 +165,7 @@ export class Input {
   /** Yields the first row of each of these ids as it is in the file. */
   async *rowsWithIds(ids: ReadonlySet<number>): AsyncGenerator<{ id: number; row: SourceRow }> {
     const missing = new Set(ids);
-    for await (const rows of this.#rows()) {
+    for await (const rows of this.format.rows()) {
       for (const row of rows) {
         if (isBroken(row) || this.identity === undefined) continue;
         const id = Number(idText(row, this.identity, this.#isNamed));
@@ -231,7 +229,7 @@ export class Input {
     onBad: OnBadRow,
   ): AsyncGenerator<Row[]> {
     const isOnly = this.#parts().length === 1;
-    for await (const batch of this.#rows()) {
+    for await (const batch of this.format.rows()) {
       const rows: Row[] = [];
       for (const row of batch) {
         if (isBroken(row)) onBroken(row, row.reason);
@@ -244,7 +242,7 @@ export class Input {
   /** Rows of a pipe are sent in their order: either all have an id, or none. */
   async *#recordsOfPipe(maker: RecordMaker | undefined, onBad: OnBadRow): AsyncGenerator<Row[]> {
     let first: RecordPart | undefined;
-    for await (const batch of this.#rows()) {
+    for await (const batch of this.format.rows()) {
       const rows: Row[] = [];
       for (const row of batch) {
         if (isBroken(row)) {
@@ -264,11 +262,6 @@ export class Input {
 
   get #isNamed(): boolean {
     return this.#options.idColumn !== undefined;
-  }
-
-  #rows(): AsyncGenerator<ReadRow[]> {
-    const rows = this.format.rows();
-    return this.#options.flatten ? flattenedRows(rows) : rows;
   }
 
   #add(rows: Row[], maker: RecordMaker, row: SourceRow, onBad: OnBadRow): void {

@@ -4,19 +4,17 @@ import { NotUtf8 } from './encoding/utf8.js';
 import { detectFormat, detectLegacyEncoding, type OnRead } from './format.js';
 import { Input, type InputOptions } from './input.js';
 import { inspect } from './inspection.js';
-import { flattenedRows } from './json/row.js';
 import type { ReadRow } from './rows.js';
 import type { Source } from './source.js';
 
 /** Detects the format, and reads a file once to decide its types and identity. */
 export async function openInput(source: Source, options: InputOptions, onProgress: OnRead): Promise<Input> {
   const chosen = new ChosenColumns(options);
-  const skips = (name: string) => chosen.skips(name);
-  const format = chosen.applyTo(await detectFormat(source, options, skips, onProgress));
+  const isSkipped = (name: string) => chosen.isSkipped(name);
+  const format = chosen.applyTo(await detectFormat(source, options, isSkipped, onProgress));
   const progress = (rows: number) =>
     onProgress(rows, format.total === undefined ? source.share() : rows / format.total);
-  const observe = (rows: AsyncGenerator<ReadRow[]>) =>
-    inspect(format, options.flatten ? flattenedRows(rows) : rows, options.idColumn, progress);
+  const observe = (rows: AsyncGenerator<ReadRow[]>) => inspect(format, rows, options.idColumn, progress);
   if (!format.isRepeatable) {
     const sample = format.sample?.();
     return new Input(source, options, format, sample && (await observe(sample)), chosen);

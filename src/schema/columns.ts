@@ -13,6 +13,16 @@ export type Data = Record<string, ColumnValue>;
  */
 export type Columns<T> = { [Column in keyof T]: ColumnValue | undefined };
 
+/** A value to write: also an object, or a list of any values, for a database with the setting `flatten`. */
+type NewValue<V> = V extends ColumnValue | undefined
+  ? V
+  : V extends Date | ((...args: never) => unknown)
+    ? never
+    : { [Member in keyof V]: NewValue<V[Member]> };
+
+/** What the type of data to write has to satisfy, in which objects may be nested. */
+export type NewColumns<T> = Columns<T> | { [Column in keyof T]: NewValue<T[Column]> };
+
 /** The names of the columns of `T`; any name if `T` has any columns. */
 export type ColumnName<T> = keyof T & string;
 

@@ -41,6 +41,7 @@ export const COMPONENTS = {
   SearchesRequest: searches.searchesRequest,
   MapRequest: map.mapRequest,
   Data: pages.data,
+  NewData: pages.newData,
   Timestamps: pages.timestamps,
   Passage: pages.passage,
   BestPassage: pages.bestPassage,

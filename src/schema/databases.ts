@@ -78,6 +78,13 @@ const wordWeight = { type: 'integer', minimum: 1, maximum: 100 } as const;
 
 const lexical = lexicalSchema(wordWeight);
 
+const flatten = {
+  type: 'boolean',
+  description:
+    'Whether records may have nested objects: their members are columns such as `address.city`. A list with objects, lists ' +
+    'or null in it is then its JSON text, and so is an object below 16 names. Concerns what is written from then on. Default: false.',
+} as const;
+
 const defaults = {
   'threshold?': {
     type: 'number',
@@ -118,6 +125,7 @@ export const databaseSettings = object(
         'Number of values of each vector. Records and searches then bring their own vectors, and the database has no model.',
     },
     'lexical?': lexical,
+    'flatten?': flatten,
     'defaults?': searchDefaults,
     'formats?': ref('ValueFormats'),
   },
@@ -153,6 +161,7 @@ export const databaseChanges = object(
     ),
     'model?': model,
     'lexical?': lexicalSchema(removable(wordWeight), { type: 'null' }),
+    'flatten?': removable(flatten),
     'defaults?': removable(
       object(searchDefaults.description, {
         'threshold?': removable(defaults['threshold?']),
@@ -187,6 +196,7 @@ export const databaseDescription = object('Settings, columns, sizes and times of
     'With `lexical`: records whose words are indexed so far. A search indexes what it needs, so it finds all of them.',
   ),
   embed,
+  'flatten?': flatten,
   'defaults?': searchDefaults,
   'formats?': ref('ValueFormats', 'The formats of columns in CSV, if there are any.'),
   columns: list(

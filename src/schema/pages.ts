@@ -13,12 +13,36 @@ export const columnValue = {
   ],
 } as const;
 
+const propertyNames = { minLength: 1, maxLength: 256, pattern: column.pattern } as const;
+
 export const data = {
   type: 'object',
   description:
     'Values by column name, in the order they were given: strings, numbers, booleans, null, and lists of the first three.',
-  propertyNames: { minLength: 1, maxLength: 256, pattern: column.pattern },
+  propertyNames,
   additionalProperties: columnValue,
+} as const;
+
+/** A value to write. Whether objects are allowed depends on the database. */
+export const newValue = {
+  anyOf: [
+    ...columnValue.anyOf,
+    { type: 'object', description: 'With the setting `flatten`: an object, whose members are columns.' },
+    {
+      type: 'array',
+      contains: { type: ['object', 'array', 'null'] },
+      description: 'With the setting `flatten`: a list of other values, which is stored as its JSON text.',
+    },
+  ],
+} as const;
+
+export const newData = {
+  type: 'object',
+  description:
+    'Values by column name, in the order they were given: strings, numbers, booleans, null, and lists of the first three. ' +
+    'With the setting `flatten` of the database also objects and lists of any values.',
+  propertyNames,
+  additionalProperties: newValue,
 } as const;
 
 /** The schema of the times of a record under these names: created, changed, synced. */

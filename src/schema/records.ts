@@ -1,7 +1,7 @@
 import { integerId, recordId, recordKey, uuid } from './ids.js';
 import { count, instant, list, object, oneOf, ref } from './json-schema.js';
 import { LIMITS } from './limits.js';
-import { columnValue, passagePlace } from './pages.js';
+import { newValue, passagePlace } from './pages.js';
 import { time, timeRange } from './time.js';
 
 export const startedAt = instant(
@@ -46,7 +46,7 @@ export const newRecord = object(
       description:
         'Text that identifies the record, unique in the database: up to 512 bytes of UTF-8. The UUID of the record is made from it.',
     },
-    data: ref('Data'),
+    data: ref('NewData'),
     'timestamps?': ref('NewTimestamps'),
     'vector?': list(
       { type: 'number' },
@@ -114,8 +114,10 @@ export const recordPatch = object(
   {
     'data?': {
       type: 'object',
-      description: 'Columns to set. Null removes a column.',
-      additionalProperties: columnValue,
+      description:
+        'Columns to set. Null removes a column. With the setting `flatten`, an object changes its members, and another value ' +
+        'takes the place of all members.',
+      additionalProperties: newValue,
     },
     'if_changed_at?': {
       ...time,

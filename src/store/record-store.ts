@@ -215,7 +215,9 @@ export interface DatabaseInfo extends Pick<DatabaseSettings, 'embed' | 'defaults
   dimensions: number;
 }
 
-export interface StoreSettings extends DatabaseInfo, Pick<DatabaseSettings, 'lexical' | 'formats'> {}
+export interface StoreSettings
+  extends DatabaseInfo,
+    Pick<DatabaseSettings, 'lexical' | 'flatten' | 'formats'> {}
 
 /** A database as the store describes it. */
 export type StoredDatabase = Omit<DatabaseDescription, 'reembedding'>;

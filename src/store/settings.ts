@@ -9,10 +9,11 @@ export function settingsIn({
   dimensions,
   embed,
   lexical,
+  flatten,
   defaults,
   formats,
 }: Pick<StoredDatabase, keyof StoreSettings>): StoreSettings {
-  return { model, fingerprint, dimensions, embed, lexical, defaults, formats };
+  return { model, fingerprint, dimensions, embed, lexical, flatten, defaults, formats };
 }
 
 /** Whether records have the same vectors with both settings. */
@@ -32,11 +33,14 @@ function vectorsOf({ model, fingerprint, dimensions, embed = {} }: StoreSettings
  */
 export function checkSameSettings(existing: StoredDatabase, given: StoreSettings): void {
   const settings = settingsIn(existing);
-  const { lexical, defaults, formats } = given;
-  const others = Object.entries({ lexical, defaults, formats }).every(
-    ([name, value]) =>
-      value === undefined || isDeepStrictEqual(value, settings[name as keyof StoreSettings] ?? {}),
-  );
+  const { lexical, flatten, defaults, formats } = given;
+  const isSame = (value: unknown, current: unknown) =>
+    value === undefined || isDeepStrictEqual(value, current);
+  const others =
+    isSame(lexical, settings.lexical) &&
+    isSame(flatten, settings.flatten ?? false) &&
+    isSame(defaults, settings.defaults ?? {}) &&
+    isSame(formats, settings.formats ?? {});
   if (others && makesSameVectors(settings, given)) return;
   const id = JSON.stringify(existing.id);
   throw new CosiftError(

@@ -88,3 +88,25 @@ test('defaults and the index of the words are set, changed and removed', async (
   expect((await run(...change, '--default', 'limit=1000')).stderr).toContain('1 to 100');
   expect((await run(...create, '--lexical')).stderr).toContain('`cosift databases change own` changes them');
 });
+
+test('nested objects are columns of a database that says so', async () => {
+  const data = join(await temporaryDirectory(), 'data');
+  const run = async (...args: string[]) => await cosift(...args, '--data', data);
+  const shown = async (id: string) => JSON.parse((await run('databases', 'show', id, '--json')).stdout);
+  const created = await run('databases', 'create', 'own', '--dimensions', '2', '--flatten');
+  expect(created.stdout).toMatch(/^nested objects +columns of their own$/m);
+  expect((await run('databases', 'change', 'own', '--no-flatten')).code).toBe(0);
+  expect(await shown('own')).not.toHaveProperty('flatten');
+  const file = join(data, '..', 'a.ndjson');
+  await writeFile(file, '{"id":1,"a":{"b":[1,"x"],"c":[{}]},"vector":[1,2]}\n');
+  // Rows of a file are flat before the database gets them, so one that exists needs no setting.
+  const into = ['--flatten', '--dimensions', '2'];
+  expect(await run('import', file, '--database', 'own', ...into)).toMatchObject({ code: 0, stderr: '' });
+  expect(await run('import', file, '--database', 'new', ...into)).toMatchObject({ code: 0, stderr: '' });
+  expect(await shown('own')).not.toHaveProperty('flatten');
+  expect(await shown('new')).toMatchObject({ flatten: true });
+  for (const id of ['own', 'new']) {
+    const { stdout } = await run('get', id, '1', '--json');
+    expect(JSON.parse(stdout).data).toEqual({ 'a.b': [1, 'x'], 'a.c': '[{}]' });
+  }
+});

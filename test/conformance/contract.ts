@@ -19,6 +19,7 @@ import { describeHighlights } from './highlights.js';
 import { describeLines } from './lines.js';
 import { describeLists } from './lists.js';
 import { describeMaps } from './maps.js';
+import { describeNested } from './nested.js';
 import type { OpenDatabases } from './open-databases.js';
 import { describePages } from './pages.js';
 import { describePassages } from './passages.js';
@@ -64,6 +65,7 @@ export function describeContract(store: string, open: OpenDatabases): void {
     describeConditions(open);
     describeLines(open);
     describeLists(open);
+    describeNested(open);
     describeExports(open);
     describeDeletes(open);
     describeReplacements(open);

@@ -100,6 +100,18 @@ test('a key that may not read sees only the columns that it sets', async () => {
   expect(body.data).toEqual({ title: 'secret', price: 2, none: null, __proto__x: 1 });
 });
 
+test('a key that may not read sees only the members that it sets', async () => {
+  await service.call('PUT', '/v1/databases/nested', { dimensions: 2, flatten: true });
+  const at = '/v1/databases/nested';
+  const data = { a: { b: 1, c: { d: 'secret' } }, 'a.e': 'secret' };
+  await service.call('POST', `${at}/records`, { records: [{ id: 1, data, vector: [1, 0] }] });
+  const writer = await issue({ actions: ['records.write'] });
+  const changes = { data: { a: { b: 2, c: { f: 3 } } } };
+  const { body, text } = await service.call('PATCH', `${at}/records/1`, changes, writer);
+  expect(body.data).toEqual({ 'a.b': 2, 'a.c.f': 3 });
+  expect(text).not.toContain('secret');
+});
+
 test('a key needs the action, and has no filter', async () => {
   const at = await fresh();
   const rules = [{ column: 'shown', operator: 'equals', value: true }];

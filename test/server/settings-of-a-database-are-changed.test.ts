@@ -37,6 +37,33 @@ test('a merge patch changes settings, and requests of both variants take the def
   expect((await service.call('PATCH', path, { defaults: null })).body).not.toHaveProperty('defaults');
 });
 
+test('with flatten, both variants take nested objects and show columns', async () => {
+  const path = '/v1/databases/people';
+  const created = await service.call('PUT', path, { dimensions: 2, flatten: true });
+  expect(created.body).toMatchObject({ flatten: true });
+  const record = { id: 1, data: { at: { city: 'Rome' } }, vector: [1, 0] };
+  const line = (id: number) => `${JSON.stringify({ ...record, id })}\n`;
+  await service.call('POST', `${path}/records`, { records: [record] });
+  const ndjson = { 'content-type': 'application/x-ndjson' };
+  await service.call('PUT', `${path}/records`, line(1) + line(2), ndjson);
+  const filter = { condition: 'AND', rules: [{ column: 'at.city', operator: 'equals', value: 'Rome' }] };
+  for (const route of ['records/query', 'query']) {
+    const { results } = (await service.call('POST', `${path}/${route}`, { filter })).body;
+    expect(results.map(({ data }: { data: object }) => data)).toEqual([
+      { 'at.city': 'Rome' },
+      { 'at.city': 'Rome' },
+    ]);
+  }
+  const refused = await service.call('PATCH', path, { flatten: 1 });
+  expect(refused.body).toMatchObject({ status: 400, errors: [{ pointer: '/flatten' }] });
+  expect((await service.call('PATCH', path, { flatten: false })).body).not.toHaveProperty('flatten');
+  const nested = await service.call('POST', `${path}/records`, { records: [record] });
+  expect(nested.body).toMatchObject({
+    status: 400,
+    errors: [{ pointer: '/records/0/data/at', code: 'wrong_type' }],
+  });
+});
+
 test('a key needs the action to manage databases', async () => {
   const { body } = await service.call('POST', '/v1/keys', {
     name: 'reader',

@@ -43,6 +43,8 @@ pub(crate) struct Settings {
     pub dimensions: usize,
     /// Which words of records searches can take into account.
     pub lexical: Lexical,
+    /// Whether the members of objects in records are columns.
+    pub flatten: bool,
     /// What callers keep with the database.
     pub kept: Arc<Map<String, Value>>,
 }
@@ -72,6 +74,7 @@ impl Settings {
     pub(crate) fn with_vectors_of(&self, other: &Self) -> Self {
         Self {
             lexical: self.lexical.clone(),
+            flatten: self.flatten,
             kept: Arc::clone(&self.kept),
             ..other.clone()
         }
@@ -128,6 +131,11 @@ impl Settings {
             fingerprint: text("fingerprint"),
             dimensions: dimensions as usize,
             lexical: Lexical::parse(value.get("lexical"))?,
+            flatten: match value.get("flatten") {
+                None | Some(Value::Null) => false,
+                Some(flatten) => (flatten.as_bool())
+                    .ok_or_else(|| invalid("/flatten", "must be true or false"))?,
+            },
             kept: Arc::new(kept_of(&value)?),
         })
     }
@@ -178,6 +186,9 @@ impl Settings {
             .collect();
         members.insert("embed".into(), Value::Object(embed));
         members.insert("lexical".into(), self.lexical.to_json());
+        if self.flatten {
+            members.insert("flatten".into(), json!(true));
+        }
         members.extend(
             self.kept
                 .iter()
@@ -328,6 +339,7 @@ mod tests {
             fingerprint: Some("4f2a".to_owned()),
             dimensions: 384,
             lexical: Lexical::Columns([("title".to_owned(), 3)].into()),
+            flatten: true,
             kept: Arc::new(
                 kept_of(&json!({ "defaults": { "limit": 3 }, "formats": {} })).expect("objects"),
             ),

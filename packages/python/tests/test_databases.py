@@ -55,6 +55,19 @@ def test_settings_are_changed_and_searches_take_defaults_from_them(create: Creat
     assert error.problems[0]["pointer"] == "/defaults/limit"
 
 
+def test_nested_objects_are_columns_with_the_setting(create: Create) -> None:
+    database = create(dimensions=2, flatten=True)
+    assert database.describe().get("flatten") is True
+    data = {"name": "Ada", "at": {"city": "Rome", "geo": {"lat": 1.5}}, "visits": [{"year": 2024}]}
+    database.upsert([{"id": 1, "data": data, "vector": [1, 0]}])
+    flat = {"name": "Ada", "at.city": "Rome", "at.geo.lat": 1.5, "visits": '[{"year":2024}]'}
+    assert database.get(1)["data"] == flat
+    assert database.patch(1, {"at": {"geo": None}})["data"] == {
+        name: value for name, value in flat.items() if name != "at.geo.lat"
+    }
+    assert "flatten" not in database.configure(flatten=None)
+
+
 def test_a_database_that_is_dropped_is_gone(client: Client, create: Create) -> None:
     database = create()
     database.upsert([point(1)])

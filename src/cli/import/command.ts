@@ -39,7 +39,10 @@ export function importCommand(): Command {
         'column of numbers such as 12, -0.5 or 749.10, boolean for a column of true and false, otherwise text)',
       parseTypes,
     )
-    .option('--flatten', 'store nested objects as columns such as address.city, and lists as their JSON text')
+    .option(
+      '--flatten',
+      'store nested objects as columns such as address.city; a new database gets this setting',
+    )
     .addOption(
       new Option(
         '--columns <names>',

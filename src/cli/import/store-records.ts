@@ -63,7 +63,7 @@ export async function storeRecords(
   const rows = await startOf(input.records((row, reason) => badRows.add(row, reason)));
   if (rows === undefined && !options.deleteMissing) return NOTHING;
   const { database, isNew } = await new Attempts(calls).run(() =>
-    ensureDatabase(databases, options.database, settingsOf(options), input, print),
+    ensureDatabase(databases, options, input, print),
   );
   const given = rows ?? none();
   const checked = isNew ? given : withCheckedKind(given, input, database, calls);
@@ -151,16 +151,17 @@ async function startOf(rows: AsyncGenerator<Row[]>): Promise<AsyncIterable<Row[]
 }
 
 /**
- * Opens a database, and creates it when it is missing. Settings that differ from those of the database are a failure.
- * The formats of the columns of the input are added to those of the database. `isNew` is whether it was missing.
+ * Opens a database, and creates it when it is missing. Settings that differ from those of the database are a failure,
+ * except `flatten`: the rows are flat already. The formats of the columns of the input are added to those of the database. `isNew` is whether it was missing.
  */
 async function ensureDatabase(
   databases: Databases,
-  id: string,
-  settings: DatabaseSettings,
+  options: ImportOptions,
   input: Input,
   print: StoreCalls['print'],
 ): Promise<{ database: Database; isNew: boolean }> {
+  const { database: id, flatten } = options;
+  const settings = settingsOf(options);
   const database = databases.database(id);
   const hasSettings = Object.keys(settings).length > 0;
   for (let attempt = 1; ; attempt++) {
@@ -168,7 +169,7 @@ async function ensureDatabase(
     const formats = addedFormats(input, existing?.formats);
     try {
       if (isMissing) {
-        const all = { ...settings, ...(formats && { formats }) };
+        const all = { ...settings, ...(flatten && { flatten }), ...(formats && { formats }) };
         return { database: await databases.createDatabase(id, all), isNew: true };
       }
       // The name may be that of an alias.

@@ -1,6 +1,6 @@
 import { integerId, recordKey, uuid } from '../../schema/ids.js';
 import { count, list, object } from '../../schema/json-schema.js';
-import { data } from '../../schema/pages.js';
+import { newData } from '../../schema/pages.js';
 import type { NewRecord } from '../../schema/public-types.js';
 import { database, notes, type Tool } from '../tool.js';
 
@@ -26,7 +26,7 @@ export const UPSERT: Tool<Arguments> = {
           ...recordKey,
           description: 'Text that identifies the record, such as its number or address.',
         },
-        data,
+        data: { type: 'object', description: newData.description },
       }),
       'The records.',
       { minItems: 1, maxItems: 100 },

@@ -1,7 +1,7 @@
 import { newRecord } from '../../schema/records.js';
 import { type Cell, Nested } from '../cells.js';
-import { BadRow, type BrokenRow, type ReadRow, type RowPosition } from '../rows.js';
-import { cellOf, compactJson, type Member, membersOf } from './object.js';
+import { BadRow, type ReadRow, type RowPosition } from '../rows.js';
+import { cellOf, compactJson, listOf, type Member, membersOf } from './object.js';
 
 const RECORD_MEMBERS: readonly string[] = Object.keys(newRecord.properties);
 
@@ -60,38 +60,40 @@ export function oneLine(json: string): string {
   return json.replaceAll(/[\r\n]+/g, ' ');
 }
 
-/**
- * Replaces each object of the rows by columns such as `address.city`, and each list and each empty object by its JSON text
- * without white space.
- */
-export async function* flattenedRows(batches: AsyncIterable<ReadRow[]>): AsyncGenerator<ReadRow[]> {
-  for await (const rows of batches) yield rows.map(flattened);
-}
+/** Names of members in the name of a column at most: an object that is nested deeper is its JSON text. */
+const MAX_PATH_NAMES = 16;
 
-function flattened<T extends ReadRow>(row: T): T | BrokenRow {
-  if (row.names === undefined || !row.cells?.some((cell) => cell instanceof Nested)) return row;
+/**
+ * Makes of a row what the setting `flatten` of a database makes of a record, so that types, identities and options are
+ * those of columns: an object becomes columns such as `address.city`, and a list with an object, a list or null in it its
+ * JSON text without white space.
+ */
+export function flattenedRow(row: ReadRow): ReadRow {
+  if (!row.cells?.some((cell) => cell instanceof Nested)) return row;
   const [names, cells]: [string[], Cell[]] = [[], []];
-  const add = (name: string, cell: Cell) => {
-    if (!(cell instanceof Nested)) {
-      names.push(name);
-      cells.push(cell);
-    } else if (cell.json.startsWith('[')) {
-      names.push(name);
-      cells.push(compactJson(cell.json));
-    } else {
-      const members = membersOf(cell.json);
-      if (members.length === 0) {
-        names.push(name);
-        cells.push('{}');
+  const add = (name: string, cell: Cell, pathNames: number) => {
+    if (cell instanceof Nested && cell.json.startsWith('{') && pathNames < MAX_PATH_NAMES) {
+      for (const member of membersOf(cell.json)) {
+        add(`${name}.${member.name}`, cellOf(member.json), pathNames + 1);
       }
-      for (const member of members) add(`${name}.${member.name}`, cellOf(member.json));
+    } else {
+      names.push(name);
+      cells.push(cell instanceof Nested && !isList(cell) ? compactJson(cell.json) : cell);
     }
   };
-  for (const [at, name] of row.names.entries()) add(name, row.cells[at] ?? null);
-  const twice = new Set(names).size < names.length && names.find((name, at) => names.indexOf(name) !== at);
-  if (twice) {
-    const { line, record, raw } = row;
-    return { line, record, raw, names: row.names, reason: `column "${twice}" occurs twice after --flatten` };
+  try {
+    for (const [at, name] of (row.names ?? []).entries()) add(name, row.cells[at] ?? null, 1);
+    const twice = new Set(names).size < names.length && names.find((name, at) => names.indexOf(name) !== at);
+    if (twice) throw new BadRow(`column "${twice}" occurs twice after --flatten`);
+    return { ...row, names: sharedNames(names), cells };
+  } catch (error) {
+    if (!(error instanceof BadRow)) throw error;
+    const { line, record, raw, names } = row;
+    return { line, record, raw, ...(names && { names }), reason: error.message };
   }
-  return { ...row, names: sharedNames(names), cells };
+}
+
+/** Whether a value is a list that a record can have. */
+function isList({ json }: Nested): boolean {
+  return listOf(json)?.every((element) => element !== null && !(element instanceof Nested)) ?? false;
 }

@@ -372,7 +372,8 @@ export interface NewRecord<T = Data> {
   key?: string | undefined;
   /**
    * Values by column name, in the order they were given: strings, numbers, booleans, null, and lists
-   * of the first three.
+   * of the first three. With the setting `flatten` of the database also objects and lists of any
+   * values.
    */
   data: T;
   /** Times to store instead of now, for a migration. */
@@ -402,7 +403,10 @@ export interface NewRecord<T = Data> {
 
 /** Changes of a record. */
 export interface RecordPatch {
-  /** Columns to set. Null removes a column. */
+  /**
+   * Columns to set. Null removes a column. With the setting `flatten`, an object changes its members,
+   * and another value takes the place of all members.
+   */
   data?: Record<string, unknown> | undefined;
   /** Changes the record only if it was last changed at this time. */
   if_changed_at?: string | undefined;
@@ -534,6 +538,12 @@ export interface DatabaseSettings<T = Data> {
    */
   lexical?: boolean | { columns: Readonly<Record<string, number>> } | undefined;
   /**
+   * Whether records may have nested objects: their members are columns such as `address.city`. A list
+   * with objects, lists or null in it is then its JSON text, and so is an object below 16 names.
+   * Concerns what is written from then on. Default: false.
+   */
+  flatten?: boolean | undefined;
+  /**
    * The values of members that a search or a query leaves out. A page after a cursor has the
    * threshold and the weight of words that the page before had.
    */
@@ -603,6 +613,12 @@ export interface DatabaseChanges<T = Data> {
    * named ones, embedded or not. The index of the words takes memory. Default: false.
    */
   lexical?: boolean | { columns: { [column: string]: number | null } } | null | undefined;
+  /**
+   * Whether records may have nested objects: their members are columns such as `address.city`. A list
+   * with objects, lists or null in it is then its JSON text, and so is an object below 16 names.
+   * Concerns what is written from then on. Default: false.
+   */
+  flatten?: boolean | null | undefined;
   /**
    * The values of members that a search or a query leaves out. A page after a cursor has the
    * threshold and the weight of words that the page before had.

@@ -421,6 +421,12 @@ export interface DatabaseDescription {
     columns?: string[];
   };
   /**
+   * Whether records may have nested objects: their members are columns such as `address.city`. A list
+   * with objects, lists or null in it is then its JSON text, and so is an object below 16 names.
+   * Concerns what is written from then on. Default: false.
+   */
+  flatten?: boolean;
+  /**
    * The values of members that a search or a query leaves out. A page after a cursor has the
    * threshold and the weight of words that the page before had.
    */

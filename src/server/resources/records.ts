@@ -277,7 +277,15 @@ function recordIdOf(request: FastifyRequest): number | string {
 
 /** Returns the record with only the columns of the patch. The caller knows these already. */
 function withColumnsOf(patch: RecordPatch, record: Record<string, unknown>): object {
-  const given = new Set(Object.keys(patch.data ?? {}));
+  const given = new Set(columnsIn(patch.data ?? {}));
   const data = Object.entries(record.data as object).filter(([column]) => given.has(column));
   return { ...record, data: Object.fromEntries(data) };
+}
+
+/** The names of the columns of data, in which objects may be nested. */
+function columnsIn(data: object): string[] {
+  return Object.entries(data).flatMap(([name, value]) => {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? columnsIn(value).map((member) => `${name}.${member}`) : [name];
+  });
 }

@@ -259,7 +259,7 @@ export class Catalog {
       WHERE database = $1::bigint AND strings + numbers + booleans + nulls + lists > 0 ORDER BY version, place`,
       [entry.number],
     );
-    const { embed, model, fingerprint, dimensions, lexical, defaults, formats } = settingsOf(entry);
+    const { embed, model, fingerprint, dimensions, lexical, flatten, defaults, formats } = settingsOf(entry);
     const { passages, without_text } = await vectorCounts(sql, entry);
     const disk_bytes = (await this.diskBytes(sql, [entry])).get(entry.number) ?? 0;
     return {
@@ -267,6 +267,7 @@ export class Catalog {
       dimensions,
       embed: embed as StoredDatabase['embed'],
       fingerprint,
+      ...(flatten && { flatten }),
       ...(formats && { formats }),
       id: entry.id,
       lexical: lexical ?? false,
@@ -396,6 +397,7 @@ export function settingsText({
   dimensions,
   embed,
   lexical = false,
+  flatten = false,
   defaults,
   formats,
 }: StoreSettings): string {
@@ -404,7 +406,7 @@ export function settingsText({
     const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
     return members.length === 0 ? [] : [[name, Object.fromEntries(members)]];
   });
-  const others = Object.fromEntries(kept);
+  const others = { ...(flatten && { flatten }), ...Object.fromEntries(kept) };
   return JSON.stringify({ model, fingerprint, dimensions, embed: embed ?? {}, lexical, ...others });
 }
 

@@ -265,7 +265,8 @@ export class Reembedder implements ReembeddingStore {
   async switch(id: string): Promise<void> {
     const switched = await this.#servers.of(id).write(async (sql) => {
       const { entry, unfinished } = await this.#unfinished(sql, await this.#catalog.lock(sql, id));
-      const { lexical, defaults, formats } = settingsOf(entry);
+      const { lexical, flatten, defaults, formats } = settingsOf(entry);
+      const settings = { ...settingsOf(unfinished), lexical, flatten, defaults, formats };
       const [source, target] = [recordsOf(entry), recordsOf({ ...entry, ...unfinished })];
       const { passages } = tablesOf({ ...entry, ...unfinished });
       const [later] = await sql.run(
@@ -288,7 +289,7 @@ export class Reembedder implements ReembeddingStore {
       await sql.run(
         `UPDATE ${entry.group.databases} SET generation = $2::integer, settings = $3::text
         WHERE id = $1::text`,
-        [id, unfinished.generation, settingsText({ ...settingsOf(unfinished), lexical, defaults, formats })],
+        [id, unfinished.generation, settingsText(settings)],
       );
       await this.#remove(sql, entry);
       return entry.number;

@@ -100,8 +100,8 @@ export async function misuses(
   await facts.upsert([{ id: 1 }]);
   // @ts-expect-error: a value that is no value of a column
   await facts.upsert([{ data: { at: new Date() } }]);
-  // @ts-expect-error: a nested object
-  await facts.upsert([{ data: { a: { b: 1 } } }]);
+  // @ts-expect-error: a value that is no value of a column, in an object
+  await facts.upsert([{ data: { a: { at: new Date() } } }]);
   // @ts-expect-error: an unknown member
   await facts.upsert([{ data: {}, vektor: [1] }]);
   // @ts-expect-error: no such time
@@ -175,8 +175,8 @@ export async function lists(articles: Database<Article>, facts: Database): Promi
   await articles.query({ filter: contains('minutes', 'a') });
   // @ts-expect-error: no numbers
   await articles.query({ filter: greaterThan('tags', 1) });
-  // @ts-expect-error: null in a list
-  await facts.upsert([{ data: { tags: ['a', null] } }]);
-  // @ts-expect-error: a list in a list
-  await facts.upsert([{ data: { tags: [['a']] } }]);
+  // @ts-expect-error: null in a list of strings
+  await articles.upsert([{ data: { title: 'a', tags: ['a', null] } }]);
+  // @ts-expect-error: a function in a list
+  await facts.upsert([{ data: { tags: [() => 1] } }]);
 }

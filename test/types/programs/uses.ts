@@ -229,6 +229,18 @@ export async function opened(signal: AbortSignal): Promise<void> {
   await client.revokeKey(key.key_id, { descendants: true, signal });
 }
 
+export async function nested(facts: Database): Promise<void> {
+  interface Address {
+    city: string;
+    geo?: { lat: number; lon: number };
+  }
+  const address: Address = { city: 'Rome' };
+  const people: readonly { name: string; address: Address; visits: { year: number }[] }[] = [];
+  await facts.upsert(people.map((data) => ({ data })));
+  await facts.upsert([{ data: { address, tags: ['a', null], grid: [[1], [2]] } }, { data: { name: 'Bo' } }]);
+  await facts.patch(1, { address: { geo: null, city: 'Milan' } });
+}
+
 export async function lists(articles: Database<Article>, facts: Database): Promise<void> {
   await articles.upsert([
     { data: { title: 'Rye bread', tags: ['bread'], minutes: [30, 1440], mixed: [true] } },

@@ -211,7 +211,7 @@ impl Database {
     /// The database as the preparation of an upsert reads it.
     pub(crate) fn prepare_target(&self) -> Target<'_> {
         Target {
-            settings: &self.settings,
+            settings: self.current_settings(),
             epoch: self.epoch,
             published: &self.shared.published,
             reader: &self.reader,

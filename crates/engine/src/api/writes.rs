@@ -48,8 +48,10 @@ impl Engine {
         done: Done<Prepared>,
     ) {
         self.with(id, done, move |engine, database| {
-            let patch = Patch::parse(&database.id, &record, &form, &body, &engine.limits)?;
-            prepare_patch(&database.prepare_target(), patch, &engine.limits)
+            let (target, limits) = (database.prepare_target(), &engine.limits);
+            let flatten = target.settings.flatten;
+            let patch = Patch::parse(&database.id, &record, &form, &body, flatten, limits)?;
+            prepare_patch(&target, patch, limits)
         });
     }
 

@@ -82,7 +82,14 @@ impl ExternalRules {
     /// # Errors
     /// [`Error::Invalid`], [`Error::RecordNotFound`].
     pub fn prepare_patch(&self, record: &str, form: &str, body: &[u8]) -> Result<Prepared, Error> {
-        let patch = Patch::parse(&self.id, record, form, body, &self.limits)?;
+        let patch = Patch::parse(
+            &self.id,
+            record,
+            form,
+            body,
+            self.settings.flatten,
+            &self.limits,
+        )?;
         let patch = unapplied_patch(&self.settings, patch, &self.limits);
         Ok(Prepared::new(self.epoch, patch, Vec::new()))
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use crate::json::write::write_string;
 use crate::record::{ValidationCode, ValidationError, ValidationErrors};
 
 /// The type of a value.
@@ -231,6 +232,66 @@ impl<'a> Reader<'a> {
             Shape::Array => self.array(|reader, _| reader.skip()),
             Shape::Object => self.object(|reader, _| reader.skip()),
         }
+    }
+
+    /// Whether the array that comes next has an array, an object or null in it. Of malformed text, this may be wrong.
+    pub(crate) fn array_is_nested(&self) -> bool {
+        let mut bytes = self.text.as_bytes()[self.at..].iter().skip(1);
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b'[' | b'{' | b'n' => return true,
+                b']' => return false,
+                b'"' => {
+                    while let Some(byte) = bytes.next() {
+                        match byte {
+                            b'"' => break,
+                            b'\\' => drop(bytes.next()),
+                            _ => {}
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Consumes any value and appends its JSON: without white space, with the shortest form of every string, and numbers as
+    /// they are written.
+    pub(crate) fn compact(&mut self, out: &mut Vec<u8>) -> Result<(), ValidationError> {
+        match self.shape()? {
+            Shape::Array => {
+                out.push(b'[');
+                self.array(|reader, at| {
+                    if at > 0 {
+                        out.push(b',');
+                    }
+                    reader.compact(out)
+                })?;
+                out.push(b']');
+            }
+            Shape::Object => {
+                let mut separator = b'{';
+                self.object(|reader, name| {
+                    out.push(separator);
+                    separator = b',';
+                    write_string(name, out);
+                    out.push(b':');
+                    reader.compact(out)
+                })?;
+                if separator == b'{' {
+                    out.push(b'{');
+                }
+                out.push(b'}');
+            }
+            Shape::Text => write_string(&self.string()?, out),
+            Shape::Null | Shape::Boolean | Shape::Number => {
+                let start = self.at;
+                self.skip()?;
+                out.extend_from_slice(&self.text.as_bytes()[start..self.at]);
+            }
+        }
+        Ok(())
     }
 
     /// Checks that only white space is left.

@@ -1,6 +1,6 @@
 //! A patch: new values for some columns of one record, by JSON Merge Patch (RFC 7396).
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::error::Error;
 use crate::json::write_cells;
@@ -17,6 +17,8 @@ pub(crate) struct Patch {
     pub(super) record: RecordRef,
     /// A column with null is removed.
     changes: Data,
+    /// Whether a column `address.city` is a member of an object `address`.
+    flatten: bool,
     /// What the stored record must be like.
     pub(super) condition: Option<Condition>,
     /// Maximal bytes of the data of the record as JSON.
@@ -51,7 +53,7 @@ pub(crate) enum PatchedVector {
 }
 
 impl Patch {
-    /// Parses `{"data": {…}, "if_changed_at": …}`. `record` is an integer, a UUID, or `key:` and a key. `form` is how the response shows it.
+    /// Parses `{"data": {…}, "if_changed_at": …}`. `record` is an integer, a UUID, or `key:` and a key. `form` is how the response shows it. With `flatten`, the members of objects are columns.
     ///
     /// # Errors
     /// The validation errors of `body`; [`Error::RecordNotFound`] for a `record` that is neither.
@@ -60,6 +62,7 @@ impl Patch {
         record: &str,
         form: &str,
         body: &[u8],
+        flatten: bool,
         limits: &Limits,
     ) -> Result<Self, Error> {
         let max_bytes = limits.record_bytes;
@@ -68,10 +71,12 @@ impl Patch {
             let problem = ValidationError::new(ValidationCode::TooLarge, detail);
             return Err(Error::invalid_records(vec![problem]));
         }
-        let NewPatch { data, condition } = parse_patch(body).map_err(Error::invalid_records)?;
+        let parsed = parse_patch(body, flatten.then_some(max_bytes));
+        let NewPatch { data, condition } = parsed.map_err(Error::invalid_records)?;
         Ok(Self {
             record: RecordRef::parse(record).ok_or_else(|| not_found(database, record))?,
             changes: data,
+            flatten,
             condition,
             max_bytes,
             database: database.to_owned(),
@@ -111,13 +116,23 @@ impl Patch {
         })
     }
 
-    /// Changed columns keep their place, and new ones follow in the order of the patch.
+    /// Changed columns keep their place, and new ones follow in the order of the patch. A flattened object and another value
+    /// take the place of each other.
     fn merge(&self, stored: &Data) -> Data {
         let changes = self.changes.cells();
         let mut is_new = vec![true; changes.len()];
         let places: HashMap<&str, usize> = (changes.iter().enumerate())
             .map(|(at, (name, _))| (&**name, at))
             .collect();
+        let objects: HashSet<&str> = (changes.iter())
+            .filter(|(_, value)| self.flatten && *value != OwnedValue::Null)
+            .flat_map(|(name, _)| objects_of(name))
+            .collect();
+        let is_replaced = |name: &str| {
+            self.flatten
+                && (objects.contains(name)
+                    || objects_of(name).any(|object| places.contains_key(object)))
+        };
         let mut cells = Vec::with_capacity(stored.cells().len() + changes.len());
         for (name, value) in stored.cells() {
             let value = match places.get(&**name) {
@@ -128,6 +143,7 @@ impl Patch {
                         changed => changed,
                     }
                 }
+                None if is_replaced(name) => continue,
                 None => value,
             };
             cells.push((name.clone(), value.clone()));
@@ -137,6 +153,11 @@ impl Patch {
         cells.extend(new.map(|(cell, _)| cell.clone()));
         Data::new(cells)
     }
+}
+
+/// The objects in which a flattened column may be a member: `a` and `a.b` of `a.b.c`.
+fn objects_of(name: &str) -> impl Iterator<Item = &str> {
+    name.match_indices('.').map(|(at, _)| &name[..at])
 }
 
 fn vector_of(settings: &Settings, stored: &Data, data: &Data) -> PatchedVector {

@@ -1,6 +1,7 @@
 //! Upserts and patches, first half: parses and checks records, finds the unchanged records, makes the texts to embed.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::error::Error;
 use crate::json::write_cells;
@@ -21,7 +22,7 @@ use crate::write::prepared::{
 
 /// The database that records are prepared for.
 pub(crate) struct Target<'a> {
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: Arc<Settings>,
     /// The epoch of the change feed; see [`Store::epoch`](crate::store::Store::epoch).
     pub(crate) epoch: [u8; 16],
     pub(crate) published: &'a PublishedCell,
@@ -41,7 +42,7 @@ pub(crate) fn prepare(
     format: Format,
     limits: &Limits,
 ) -> Result<Prepared, Error> {
-    let (mut inner, problems) = parse(database.settings, body, vectors, format, limits)?;
+    let (mut inner, problems) = parse(&database.settings, body, vectors, format, limits)?;
     find_unchanged(database, &mut inner)?;
     Ok(Prepared::new(database.epoch, inner, problems))
 }
@@ -61,7 +62,8 @@ pub(crate) fn parse(
     let mut records = Vec::new();
     match format {
         Format::Batch => {
-            let mut parsed = parse_batch(body, limits).map_err(Error::invalid_records)?;
+            let mut parsed =
+                parse_batch(body, settings.flatten, limits).map_err(Error::invalid_records)?;
             give_vectors(&mut parsed, vectors, settings.dimensions)?;
             let mut faults = Vec::new();
             for (at, new) in parsed.into_iter().enumerate() {
@@ -86,7 +88,8 @@ pub(crate) fn parse(
                 if text.is_empty() {
                     continue;
                 }
-                let checked = parse_line(text, needs_identity, limits).and_then(|new| {
+                let checked = parse_line(text, needs_identity, settings.flatten, limits);
+                let checked = checked.and_then(|new| {
                     check(settings, Some(line), new).map_err(|problem| vec![problem])
                 });
                 match checked {
@@ -237,7 +240,7 @@ pub(crate) fn prepare_patch(
         let row = row.ok_or_else(|| patch.not_found())?;
         published.snapshot.data_of(row)
     };
-    let mut prepared = unapplied_patch(database.settings, patch, limits);
+    let mut prepared = unapplied_patch(&database.settings, patch, limits);
     add_patched_text(&mut prepared, &stored)?;
     Ok(Prepared::new(database.epoch, prepared, Vec::new()))
 }

@@ -211,7 +211,7 @@ class NewRecord(TypedDict):
     made from it."""
     data: Mapping[str, object]
     """Values by column name, in the order they were given: strings, numbers, booleans, null, and lists of the first
-    three."""
+    three. With the setting `flatten` of the database also objects and lists of any values."""
     timestamps: NotRequired[NewTimestamps]
     """Times to store instead of now, for a migration."""
     vector: NotRequired[Vector]
@@ -293,6 +293,10 @@ class DatabaseSettings(TypedDict):
     lexical: NotRequired[Union[bool, DatabaseSettingsLexical]]
     """Whether searches can take exact words into account: those of the embedded columns, or of the named ones,
     embedded or not. The index of the words takes memory. Default: false."""
+    flatten: NotRequired[bool]
+    """Whether records may have nested objects: their members are columns such as `address.city`. A list with
+    objects, lists or null in it is then its JSON text, and so is an object below 16 names. Concerns what is written
+    from then on. Default: false."""
     defaults: NotRequired[SearchDefaults]
     """The values of members that a search or a query leaves out. A page after a cursor has the threshold and the
     weight of words that the page before had."""
@@ -360,6 +364,10 @@ class DatabaseChanges(TypedDict):
     lexical: NotRequired[Union[bool, DatabaseChangesLexical, None]]
     """Whether searches can take exact words into account: those of the embedded columns, or of the named ones,
     embedded or not. The index of the words takes memory. Default: false."""
+    flatten: NotRequired[Union[bool, None]]
+    """Whether records may have nested objects: their members are columns such as `address.city`. A list with
+    objects, lists or null in it is then its JSON text, and so is an object below 16 names. Concerns what is written
+    from then on. Default: false."""
     defaults: NotRequired[Union[DatabaseChangesDefaults, None]]
     """The values of members that a search or a query leaves out. A page after a cursor has the threshold and the
     weight of words that the page before had."""
@@ -788,6 +796,10 @@ class DatabaseDescription(TypedDict):
     embed: Embed
     """Which text of a record is embedded. Default: every column with a string, or with a list with a string, as
     `column: value` lines. The elements of a list are joined by `, `."""
+    flatten: NotRequired[bool]
+    """Whether records may have nested objects: their members are columns such as `address.city`. A list with
+    objects, lists or null in it is then its JSON text, and so is an object below 16 names. Concerns what is written
+    from then on. Default: false."""
     defaults: NotRequired[SearchDefaults]
     """The values of members that a search or a query leaves out. A page after a cursor has the threshold and the
     weight of words that the page before had."""

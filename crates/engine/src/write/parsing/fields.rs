@@ -3,10 +3,9 @@
 
 use std::ops::RangeInclusive;
 
-use crate::json::{Reader, Shape, check_column, parse_time};
+use crate::json::{Reader, Shape, parse_time};
 use crate::record::{
-    Data, MAX_KEY_BYTES, MAX_LIST_ELEMENTS, MAX_RECORD_ID, OwnedValue, RecordKey, RecordUuid,
-    ValidationCode, ValidationError,
+    MAX_KEY_BYTES, MAX_RECORD_ID, RecordKey, RecordUuid, ValidationCode, ValidationError,
 };
 use crate::write::condition::Condition;
 
@@ -66,67 +65,6 @@ pub(super) fn key(reader: &mut Reader<'_>) -> Read<Option<RecordKey>> {
             ValidationError::new(ValidationCode::InvalidKey, detail)
         };
         Ok(RecordKey::new(&reader.string()?).ok_or_else(refused))
-    })
-}
-
-pub(super) fn data(reader: &mut Reader<'_>) -> Read<Data> {
-    let mut cells = Vec::new();
-    members(reader, |reader, name| {
-        if let Err(problem) = check_column(name) {
-            reader.problems.push(problem);
-            return reader.skip();
-        }
-        let value = match reader.shape()? {
-            Shape::Null => reader.null().map(|()| OwnedValue::Null)?,
-            Shape::Array => list(reader)?,
-            Shape::Object => {
-                let detail = "a value is a string, number, boolean, null or a list, not an object";
-                note(reader, ValidationCode::WrongType, detail);
-                return reader.skip();
-            }
-            shape => scalar(reader, shape)?,
-        };
-        cells.push((name.into(), value));
-        Ok(())
-    })?;
-    Ok(Data::new(cells))
-}
-
-/// A list of at most [`MAX_LIST_ELEMENTS`] strings, numbers and booleans.
-fn list(reader: &mut Reader<'_>) -> Read<OwnedValue> {
-    let mut elements = Vec::new();
-    let mut count = 0;
-    array(reader, |reader, at| {
-        count = at + 1;
-        let shape = reader.shape()?;
-        if let Shape::Null | Shape::Array | Shape::Object = shape {
-            let detail = format!(
-                "an element of a list is a string, number or boolean, not {}",
-                shape.name()
-            );
-            note(reader, ValidationCode::WrongType, detail);
-            return reader.skip();
-        }
-        if count > MAX_LIST_ELEMENTS {
-            return reader.skip();
-        }
-        elements.push(scalar(reader, shape)?);
-        Ok(())
-    })?;
-    if count > MAX_LIST_ELEMENTS {
-        let detail = format!("a list has at most {MAX_LIST_ELEMENTS} elements, not {count}");
-        note(reader, ValidationCode::TooManyValues, detail);
-    }
-    Ok(OwnedValue::List(elements.into()))
-}
-
-/// A string, number or boolean.
-fn scalar(reader: &mut Reader<'_>, shape: Shape) -> Read<OwnedValue> {
-    Ok(match shape {
-        Shape::Boolean => OwnedValue::Boolean(reader.boolean()?),
-        // Adding zero turns -0 into 0, which is how it would be written.
-        Shape::Number => OwnedValue::Number(reader.number()? + 0.0),
-        _ => OwnedValue::Text(reader.string()?.into()),
     })
 }
 

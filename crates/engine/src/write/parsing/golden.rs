@@ -6,6 +6,8 @@ use crate::record::{ValidationCode, ValidationError};
 use crate::write::parsing::{parse_batch, parse_data, parse_line};
 
 const CASES: &[u8] = include_bytes!("../../../../../test/golden/records.json");
+/// Data and what becomes of it with the setting `flatten`, also in files that are imported with `--flatten`.
+const FLATTENED: &[u8] = include_bytes!("../../../../../test/golden/flattened.json");
 
 struct Case {
     name: String,
@@ -61,7 +63,7 @@ fn plain(problems: Vec<ValidationError>) -> Vec<(String, String)> {
 #[test]
 fn every_record_is_taken_or_refused_as_the_file_says() {
     for case in cases() {
-        let found = parse_line(case.text.as_bytes(), false, &Limits::default())
+        let found = parse_line(case.text.as_bytes(), false, false, &Limits::default())
             .map(drop)
             .map_err(plain)
             .err();
@@ -73,8 +75,8 @@ fn every_record_is_taken_or_refused_as_the_file_says() {
 fn a_record_means_the_same_in_a_batch() {
     for case in cases() {
         let batch = format!("{{\"records\":[{{\"data\":{{}}}},{}]}}", case.text);
-        let found = parse_batch(batch.as_bytes(), &Limits::default());
-        match parse_line(case.text.as_bytes(), false, &Limits::default()) {
+        let found = parse_batch(batch.as_bytes(), false, &Limits::default());
+        match parse_line(case.text.as_bytes(), false, false, &Limits::default()) {
             Ok(record) => assert_eq!(found.expect("a good batch")[1], record, "{}", case.name),
             Err(problems) if problems[0].code == ValidationCode::MalformedJson => {
                 // "Two records" are malformed alone, and so they are in an array without a comma.
@@ -98,10 +100,54 @@ fn a_record_means_the_same_in_a_batch() {
 }
 
 #[test]
+fn objects_are_flattened_as_the_file_says() {
+    let Json::Array(cases) = parse(FLATTENED, 8).expect("the file is JSON") else {
+        panic!("a list")
+    };
+    for case in &cases {
+        let line = format!("{{\"data\":{}}}", text(case, "data"));
+        let batch = format!("{{\"records\":[{line}]}}");
+        let limits = Limits::default();
+        let found = parse_line(line.as_bytes(), false, true, &limits).map_err(plain);
+        let batched = parse_batch(batch.as_bytes(), true, &limits);
+        let name = text(case, "name");
+        match member(case, "problem") {
+            Json::Null => {
+                let record = found.expect(&name);
+                let mut out = Vec::new();
+                write_cells(&record.data, &mut out);
+                assert_eq!(String::from_utf8_lossy(&out), text(case, "flat"), "{name}");
+                assert_eq!(batched.expect(&name)[0].data, record.data, "{name}");
+            }
+            problem => {
+                let expected = (text(problem, "pointer"), text(problem, "code"));
+                assert_eq!(found.expect_err(&name), [expected], "{name}");
+                assert!(batched.is_err(), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn names_of_flattened_columns_are_bounded() {
+    let limits = Limits {
+        record_bytes: 60,
+        ..Limits::default()
+    };
+    let line = |members: &str| format!("{{\"data\":{{\"aaaaaaaaaa\":{{{members}}}}}}}");
+    let parsed = |text: String| parse_line(text.as_bytes(), false, true, &limits).map_err(plain);
+    let five = r#""b":1,"c":1,"d":1,"e":1,"f":1"#;
+    assert!(parsed(line(five)).is_ok());
+    let too_large = ("/data/aaaaaaaaaa/g".to_owned(), "too_large".to_owned());
+    let six = parsed(line(&format!(r#"{five},"g":1"#)));
+    assert_eq!(six.expect_err("long names"), [too_large]);
+}
+
+#[test]
 fn data_is_written_as_it_was_read() {
     for case in cases().iter().filter(|case| case.problems.is_empty()) {
-        let record =
-            parse_line(case.text.as_bytes(), false, &Limits::default()).expect("a good record");
+        let record = parse_line(case.text.as_bytes(), false, false, &Limits::default())
+            .expect("a good record");
         let mut out = Vec::new();
         write_cells(&record.data, &mut out);
         assert_eq!(
@@ -119,7 +165,7 @@ fn a_record_is_read_as_it_stands() {
     let record = parse_line(
         br#"{"vector":[1,0.1],"id":7,"uuid":"0190A0B2-7c3d-7abc-8def-0123456789ab",
             "data":{"b":"\u00e9\ud834\udd1e","a":-0},"timestamps":{"last_seen_time":"1970-01-02"}}"#,
-        false, &Limits::default()
+        false, false, &Limits::default()
     )
     .expect("a good record");
     assert_eq!(
@@ -141,8 +187,13 @@ fn a_record_is_read_as_it_stands() {
 
 #[test]
 fn invalid_utf8_and_sizes_are_refused() {
-    let problems = parse_line(b"{\"data\":{\"a\":\"\xff\"}}", false, &Limits::default())
-        .expect_err("not UTF-8");
+    let problems = parse_line(
+        b"{\"data\":{\"a\":\"\xff\"}}",
+        false,
+        false,
+        &Limits::default(),
+    )
+    .expect_err("not UTF-8");
     assert_eq!(
         plain(problems),
         [(String::new(), "malformed_json".to_owned())]
@@ -151,13 +202,13 @@ fn invalid_utf8_and_sizes_are_refused() {
         batch_records: 1,
         ..Limits::default()
     };
-    let problems =
-        parse_batch(br#"{"records":[{"data":{}},{"data":{}},{}]}"#, &one).expect_err("too many");
+    let problems = parse_batch(br#"{"records":[{"data":{}},{"data":{}},{}]}"#, false, &one)
+        .expect_err("too many");
     assert_eq!(
         plain(problems),
         [("/records/1".to_owned(), "too_many_records".to_owned())]
     );
-    let problems = parse_batch(br#"{}"#, &one).expect_err("no records");
+    let problems = parse_batch(br#"{}"#, false, &one).expect_err("no records");
     assert_eq!(
         plain(problems),
         [(String::new(), "missing_member".to_owned())]
@@ -168,7 +219,7 @@ fn invalid_utf8_and_sizes_are_refused() {
     };
     let batch =
         br#"{"records":[{"data":{"a":12345}} , {"data":{"a":1234567}} ,{"data":{"a":1234}}]}"#;
-    let problems = parse_batch(batch, &small).expect_err("too large");
+    let problems = parse_batch(batch, false, &small).expect_err("too large");
     assert_eq!(
         plain(problems),
         [("/records/1".to_owned(), "too_large".to_owned())]
@@ -181,14 +232,14 @@ fn invalid_utf8_and_sizes_are_refused() {
         ..small
     };
     assert_eq!(
-        parse_line(passages, false, &small).map(|record| record.bytes),
+        parse_line(passages, false, false, &small).map(|record| record.bytes),
         Ok(33)
     );
     let smaller = Limits {
         record_bytes: 32,
         ..small
     };
-    let problems = parse_line(passages, false, &smaller).expect_err("too large");
+    let problems = parse_line(passages, false, false, &smaller).expect_err("too large");
     assert_eq!(plain(problems), [(String::new(), "too_large".to_owned())]);
     let deep = "[".repeat(65) + &"]".repeat(65);
     assert_eq!(check(deep.as_bytes(), 65), Ok(()));
@@ -203,6 +254,7 @@ fn an_answer_stays_short_however_much_is_wrong() {
     let numbers = vec!["\"x\""; 100_000].join(",");
     let problems = parse_line(
         format!("{{\"data\":{{}},\"vector\":[{numbers}]}}").as_bytes(),
+        false,
         false,
         &Limits::default(),
     );

@@ -1,5 +1,6 @@
 //! Records as callers send them, parsed from JSON.
 
+mod data;
 mod fields;
 #[cfg(test)]
 mod golden;

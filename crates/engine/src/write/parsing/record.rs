@@ -4,6 +4,7 @@ use crate::json::{Reader, Shape};
 use crate::limits::Limits;
 use crate::record::{Data, Passage, RecordKey, RecordUuid, ValidationCode, ValidationError};
 use crate::write::condition::{Condition, IF_CHANGED_AT};
+use crate::write::parsing::data::data;
 use crate::write::parsing::fields;
 use crate::write::parsing::fields::{Read, array, members, note, note_missing, unknown};
 
@@ -56,20 +57,23 @@ pub(crate) struct GivenPassage {
     pub(crate) vector: Vec<f64>,
 }
 
-/// More levels than a batch needs (the batch, its array, a record, its passages, a vector), so that a nested value is
-/// reported as a value of the wrong type and not as nested too deep.
-const MAX_DEPTH: usize = 16;
+/// More levels than a batch needs (the batch, its array, a record, its passages, a vector, flattened objects), so that a
+/// nested value is reported as a value of the wrong type and not as nested too deep.
+const MAX_DEPTH: usize = 64;
 
-/// Parses `{ "records": [ … ] }`. `limits` bounds the number of records and the bytes of each.
+/// Parses `{ "records": [ … ] }`. `limits` bounds the number of records and the bytes of each. With `flatten`, the members
+/// of objects in the data are columns.
 ///
 /// # Errors
 /// Every problem found, with pointers such as `/records/3/data/name`. If the text is not valid JSON, only the first
 /// problem.
 pub(crate) fn parse_batch(
     bytes: &[u8],
+    flatten: bool,
     limits: &Limits,
 ) -> Result<Vec<NewRecord>, Vec<ValidationError>> {
     let max_records = limits.batch_records;
+    let flatten = flatten.then_some(limits.record_bytes);
     whole(bytes, |reader| {
         let mut records = None;
         members(reader, |reader, name| match name {
@@ -83,7 +87,7 @@ pub(crate) fn parse_batch(
                     if at >= max_records {
                         return reader.skip();
                     }
-                    let record = record(reader, false)?;
+                    let record = record(reader, false, flatten)?;
                     match record.check_size(limits.record_bytes) {
                         Ok(()) => list.push(record),
                         Err(problem) => note(reader, problem.code, problem.detail),
@@ -101,17 +105,19 @@ pub(crate) fn parse_batch(
     })
 }
 
-/// Parses one record: a line of NDJSON. `limits` bounds its bytes. With `needs_identity`, a record without `id`, `uuid` and `key` has this problem
-/// alone.
+/// Parses one record: a line of NDJSON. `limits` bounds its bytes. With `needs_identity`, a record without `id`, `uuid` and
+/// `key` has this problem alone. With `flatten`, the members of objects in the data are columns.
 ///
 /// # Errors
 /// As [`parse_batch`], with pointers such as `/data/name`.
 pub(crate) fn parse_line(
     bytes: &[u8],
     needs_identity: bool,
+    flatten: bool,
     limits: &Limits,
 ) -> Result<NewRecord, Vec<ValidationError>> {
-    let record = whole(bytes, |reader| record(reader, needs_identity))?;
+    let flatten = flatten.then_some(limits.record_bytes);
+    let record = whole(bytes, |reader| record(reader, needs_identity, flatten))?;
     record
         .check_size(limits.record_bytes)
         .map_err(|problem| vec![problem])?;
@@ -123,7 +129,7 @@ pub(crate) fn parse_line(
 /// # Errors
 /// As [`parse_batch`], with pointers such as `/name`.
 pub(crate) fn parse_data(bytes: &[u8]) -> Result<Data, Vec<ValidationError>> {
-    whole(bytes, fields::data)
+    whole(bytes, |reader| data(reader, None))
 }
 
 /// A patch as the caller sent it.
@@ -135,16 +141,19 @@ pub(crate) struct NewPatch {
     pub(crate) condition: Option<Condition>,
 }
 
-/// Parses a patch: `{"data": {…}, "if_changed_at": …}`.
+/// Parses a patch: `{"data": {…}, "if_changed_at": …}`. `flatten` is that of [`data`].
 ///
 /// # Errors
 /// As [`parse_batch`], with pointers such as `/data/name`.
-pub(crate) fn parse_patch(bytes: &[u8]) -> Result<NewPatch, Vec<ValidationError>> {
+pub(crate) fn parse_patch(
+    bytes: &[u8],
+    flatten: Option<usize>,
+) -> Result<NewPatch, Vec<ValidationError>> {
     whole(bytes, |reader| {
         let mut patch = NewPatch::default();
         members(reader, |reader, name| {
             match name {
-                "data" => patch.data = fields::data(reader)?,
+                "data" => patch.data = data(reader, flatten)?,
                 IF_CHANGED_AT => patch.condition = fields::time(reader)?.map(Condition::ChangedAt),
                 _ => return unknown(reader, name, &["data", IF_CHANGED_AT]),
             }
@@ -165,7 +174,11 @@ fn whole<T>(
     reader.problems.or(value)
 }
 
-fn record(reader: &mut Reader<'_>, needs_identity: bool) -> Read<NewRecord> {
+fn record(
+    reader: &mut Reader<'_>,
+    needs_identity: bool,
+    flatten: Option<usize>,
+) -> Read<NewRecord> {
     const MEMBERS: [&str; 9] = [
         "id",
         "uuid",
@@ -192,7 +205,7 @@ fn record(reader: &mut Reader<'_>, needs_identity: bool) -> Read<NewRecord> {
             "key" => record.key = fields::key(reader)?,
             "data" => {
                 has_data = true;
-                record.data = fields::data(reader)?;
+                record.data = data(reader, flatten)?;
             }
             "timestamps" => {
                 [record.created, record.changed, record.synced] = fields::times(reader)?;
