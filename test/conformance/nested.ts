@@ -1,3 +1,4 @@
+import { setImmediate as otherWork } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Data } from '../../src/schema/index.js';
 import { FLATTENED } from '../helpers/flattened.js';
@@ -101,6 +102,21 @@ export function describeNested(open: OpenDatabases): void {
       expect((await database.patch(1, { b: {} })).data).toEqual({ a: 1, 'b.c': 2, 'b.d': 3, bc: 4 });
       expect((await database.patch(1, { b: null })).data).toEqual({ a: 1, bc: 4 });
       await expectRefusal(database.patch(1, { 'e.f': 1, e: { f: 2 } }), 'invalid_record', '/data/e/f');
+    });
+
+    test('are columns that are embedded, also after a change of these', async () => {
+      const { catalog, reembeddings } = shared.databases;
+      const database = await shared.create({ embed: { columns: ['a.b'] }, flatten: true });
+      await database.upsert([{ id: 1, data: { a: { b: 'a tower of iron', c: 'bread and salt' } } }]);
+      const score = async (text: string) =>
+        (await database.search({ search: { text, threshold: 0 } })).results[0]?.relevance_score;
+      expect(await score('a tower of iron')).toBe(1);
+      await catalog.configure(database.id, { embed: { columns: ['a.c'] } });
+      while ((await reembeddings.find(database.id)).state !== 'done') await otherWork();
+      expect(await score('bread and salt')).toBe(1);
+      expect(await database.describe()).toMatchObject({ flatten: true, embed: { columns: ['a.c'] } });
+      await database.patch(1, { a: { c: 'a cello' } });
+      expect(await score('a cello')).toBe(1);
     });
 
     test('are refused without the setting, which can be changed at any time', async () => {

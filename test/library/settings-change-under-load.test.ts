@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { type Database, type DatabaseChanges, open } from 'cosift';
+import { type Cosift, type CosiftError, type Database, type DatabaseChanges, open } from 'cosift';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { inFull } from '../helpers/full.js';
 import { Random } from '../helpers/random.js';
@@ -21,6 +21,8 @@ const RECORDS_OF_WRITER = 15;
 interface Content extends Record<string, string | number> {
   b: string;
   a: string;
+  'at.x': number;
+  'at.y': number;
 }
 
 /** The number of a text in a column, which decides the angle of its vector. */
@@ -51,28 +53,45 @@ test('no answer mixes settings that change under eight writers and two readers',
   const random = new Random(3);
   await using cosift = await open(directory, { models });
   const database = await cosift.createDatabase<Content>('d', { model: 'first' });
-  const data = (writer: number): Content => ({
+  const counts = { written: 0, refused: 0, scores: 0, words: 0, pages: 0, descriptions: 0 };
+  const data = (writer: number, x: number): Content => ({
     b: `beta ${random.below(20)}`,
     a: `alpha ${random.below(20)}`,
     writer,
+    'at.x': x,
+    'at.y': x,
   });
   const write = async (writer: number) => {
     const records = Array.from({ length: RECORDS_OF_WRITER }, (_, at) => ({
       id: 1 + writer * RECORDS_OF_WRITER + at,
-      data: data(writer),
+      data: data(writer, random.below(1_000)),
     }));
-    await database.upsert(records);
-    return records.length;
+    const nested = records.map(({ id, data: { 'at.x': x, 'at.y': y, ...others } }) => ({
+      id,
+      data: { ...others, at: { x, y } },
+    }));
+    await cosift
+      .database('d')
+      .upsert(nested)
+      .catch(async (error) => {
+        // Objects are not flattened now.
+        expect(error).toMatchObject({ code: 'invalid_record' });
+        expect((error as CosiftError).problems.every(({ pointer }) => pointer.endsWith('/data/at'))).toBe(
+          true,
+        );
+        counts.refused += records.length;
+        await database.upsert(records);
+      });
+    counts.written += records.length;
   };
   for (let writer = 0; writer < WRITERS; writer += 1) await write(writer);
   await using other = await open(directory, { readOnly: true, models });
 
-  const counts = { written: 0, scores: 0, words: 0, pages: 0, descriptions: 0 };
   const seen = { states: new Set<string>(), words: new Set<number>(), limits: new Set<number>() };
   let ended = false;
   const writing = async (writer: number) => {
     while (!ended) {
-      counts.written += await write(writer);
+      await write(writer);
       await setImmediate();
     }
   };
@@ -83,6 +102,7 @@ test('no answer mixes settings that change under eight writers and two readers',
       const query = random.below(20);
       const scored = await read.search(`number ${query}`, { threshold: 0, limit: 100, lexical: 0 });
       expect(isOfOneState(scored.results, query), JSON.stringify(scored.results)).toBe(true);
+      expect(scored.results.filter(({ data }) => data['at.x'] !== data['at.y'])).toEqual([]);
       counts.scores += 1;
 
       const words = await read
@@ -109,11 +129,12 @@ test('no answer mixes settings that change under eight writers and two readers',
       seen.limits.add(limit);
       counts.pages += 1;
 
-      const { embed, model, defaults, formats, records } = await read.describe();
+      const { embed, model, flatten = false, defaults, formats, records } = await read.describe();
       expect(records).toBe(all);
       expect([undefined, 0.9, 0]).toContain(defaults?.threshold);
       if (defaults?.limit) expect(defaults.threshold).toBe(defaults.limit % 2 === 0 ? 0.9 : 0);
       if (formats !== undefined) expect(Object.values(formats)).toEqual([formats.writer, formats.writer]);
+      expect(flatten).toBe(formats?.writer === 'python');
       seen.states.add(JSON.stringify([embed, model]));
       counts.descriptions += 1;
     }
@@ -127,11 +148,11 @@ test('no answer mixes settings that change under eight writers and two readers',
       const limit = 1 + random.below(40);
       return { defaults: { limit, threshold: limit % 2 === 0 ? 0.9 : 0 } };
     },
-    () => {
-      const format = random.pick(['0.00', '.#', 'python']);
-      return { formats: { writer: format, other: format } };
+    (round) => {
+      const format = round % 2 === 0 ? 'python' : '0.00';
+      return { formats: { writer: format, other: format }, flatten: format === 'python' };
     },
-    () => ({ lexical: false, defaults: null, formats: null }),
+    () => ({ lexical: false, defaults: null, formats: null, flatten: null }),
     () => ({
       embed: random.pick(EMBEDS) as DatabaseChanges<Content>['embed'],
       model: random.pick(['first', 'second']),
@@ -162,4 +183,98 @@ test('no answer mixes settings that change under eight writers and two readers',
   expect(seen.words).toEqual(new Set([0, all]));
   expect(seen.states.size).toBeGreaterThan(2);
   expect(seen.limits.size).toBeGreaterThan(2);
+  expect(counts.refused).toBeGreaterThan(0);
+  expect(counts.refused).toBeLessThan(counts.written);
+});
+
+const NO_PASSAGES = { tokens: null, overlap: null, per_record: null };
+
+/** Texts of several passages, and others of one. */
+const TEXTS = [
+  'a tower of iron',
+  'a cello and a violin',
+  'bread and salt',
+  'a lighthouse at the sea',
+  'old bridges',
+];
+const SPLITS = [
+  { columns: ['a'], passages: { tokens: 16, overlap: 0 } },
+  { columns: ['a'], passages: { tokens: 32, overlap: 4, per_record: 300 } },
+  { columns: ['a'] },
+  { columns: ['b', 'a'], passages: { tokens: 16, overlap: 8, per_record: 100 } },
+];
+
+test('no answer mixes passages that change under eight writers and two readers', async () => {
+  await using cosift = await open(directory);
+  const filler = 'and nothing else is said about this thing in this long sentence';
+  const records = TEXTS.map((text, at) => ({
+    id: at + 1,
+    data: {
+      a: `${text} ${filler}, ${TEXTS[(at + 1) % TEXTS.length]} ${filler}`,
+      b: TEXTS[(at + 2) % TEXTS.length]!,
+      kept: true,
+    },
+  }));
+  const options = {
+    threshold: 0,
+    passages: 3,
+    filter: { column: 'kept', operator: 'equals', value: true },
+  } as const;
+  const pageOf = async (read: Cosift, id: string) => {
+    const { results } = await read.database(id).search('an iron tower', options);
+    return JSON.stringify(
+      results.map(({ id, relevance_score, best_passages }) => [id, relevance_score, best_passages]),
+    );
+  };
+  const expected: string[] = [];
+  for (const [at, embed] of SPLITS.entries()) {
+    const fresh = await cosift.createDatabase(`fresh-${at}`, { embed });
+    await fresh.upsert(records);
+    expected.push(await pageOf(cosift, fresh.id));
+  }
+  expect(new Set(expected).size).toBe(SPLITS.length);
+
+  const database = await cosift.createDatabase('d', { embed: SPLITS[0]! });
+  await database.upsert(records);
+  await using other = await open(directory, { readOnly: true });
+  let ended = false;
+  let written = 0;
+  const writing = async (writer: number) => {
+    // Records without a text, so that the writers do not wait for the model.
+    for (; !ended; written += 1) {
+      await database.upsert([{ id: 100 + writer, data: { n: written } }]);
+      await setImmediate();
+    }
+  };
+  const seen = new Set<string>();
+  const reading = async (read: Cosift) => {
+    while (!ended) {
+      const page = await pageOf(read, 'd');
+      expect(expected).toContain(page);
+      seen.add(page);
+    }
+  };
+  const changing = async () => {
+    for (let change = 1; change <= inFull(50, 5); change += 1) {
+      const { columns, passages } = SPLITS[change % SPLITS.length]!;
+      await database.configure({ embed: { columns, passages: { ...NO_PASSAGES, ...passages } } });
+      while ((await database.describe()).reembedding !== undefined) await setImmediate();
+      for (const read of [cosift, other])
+        expect(await pageOf(read, 'd')).toBe(expected[change % SPLITS.length]);
+    }
+    ended = true;
+  };
+  const others = [
+    ...Array.from({ length: WRITERS }, (_, writer) => writing(writer)),
+    reading(cosift),
+    reading(other),
+  ];
+  try {
+    await Promise.all([changing(), ...others]);
+  } finally {
+    ended = true;
+    await Promise.allSettled(others);
+  }
+  expect(seen.size).toBe(SPLITS.length);
+  expect(written).toBeGreaterThan(inFull(50, 5));
 });
