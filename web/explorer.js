@@ -28,7 +28,8 @@ export function Explorer({ service, asked, change }) {
   const description = databases.find(({ id }) => id === asked.query.database);
   const hasModel = description?.model !== null;
   // The text stays in the address, for the next database that has a model.
-  const possible = (query) => withDefaults(hasModel ? query : { ...query, text: '' }, description);
+  const possible = (query) =>
+    withDefaults(hasModel ? query : { ...query, text: '', passages: '' }, description);
   const defaults = JSON.stringify(description?.defaults);
   const shown = useMemo(() => possible(asked.query), [asked.query, hasModel, defaults]);
   const query = useMemo(() => possible(asked.settled), [asked.settled, hasModel, defaults]);

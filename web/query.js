@@ -24,6 +24,8 @@ export function emptyQuery() {
     columns: [],
     /** The column of whose values each has one result; '' for all results. */
     distinct: '',
+    /** How many of the best passages each result of a search shows; '' for the best alone, in its record. */
+    passages: '',
     /** 'shown' while the map is. */
     map: '',
     /** What colours the points of the map: a column or the score; '' for the first that fits. */
@@ -52,6 +54,9 @@ export function thresholdOf({ threshold, lexical = 0, like }) {
 export function isSearchOf({ text, like }) {
   return like !== '' || text.trim() !== '';
 }
+
+/** How many of the best passages of each result can be shown. */
+export const PASSAGES = ['3', '5', '10'];
 
 /** Results of one page. */
 const LIMIT = 20;
@@ -85,12 +90,17 @@ export function requestOf(query, { cursor, limit = LIMIT } = {}) {
 
 /** As {@link requestOf}, with the members that only change what results show. */
 export function pageRequestOf(query, options) {
-  const { like, text, lexical, columns } = query;
+  const { like, text, lexical, columns, passages } = query;
   const { body, ...rest } = requestOf(query, options);
   const isMarked = like === '' && text.trim() !== '' && lexical > 0;
   return {
     ...rest,
-    body: { ...body, ...(columns.length > 0 && { columns }), ...(isMarked && { highlights: true }) },
+    body: {
+      ...body,
+      ...(columns.length > 0 && { columns }),
+      ...(isMarked && { highlights: true }),
+      ...(passages !== '' && isSearchOf(query) && { passages: Number(passages) }),
+    },
   };
 }
 
@@ -126,6 +136,8 @@ export function queryOf(fragment) {
   if (/^[1-9]\d{0,15}$/.test(like)) query.like = like;
   const variant = parameters.get('variant') ?? '';
   if (Object.hasOwn(VARIANTS, variant)) query.variant = variant;
+  const passages = parameters.get('passages') ?? '';
+  if (PASSAGES.includes(passages)) query.passages = passages;
   if (parameters.get('direction') === 'desc') query.direction = 'desc';
   const columns = jsonOf(parameters.get('columns'));
   if (Array.isArray(columns)) query.columns = columns.filter((name) => typeof name === 'string');

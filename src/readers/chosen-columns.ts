@@ -1,4 +1,4 @@
-import { Nested } from './cells.js';
+import { type Cell, Nested } from './cells.js';
 import type { Format } from './format.js';
 import { flattenedRow } from './json/row.js';
 import { columnNames } from './option-text.js';
@@ -14,7 +14,7 @@ export interface ColumnOptions {
   /** Whether objects become columns such as `address.city`, which the other options name; `address` means all of them. */
   flatten?: boolean;
   /** The column with the vectors of the records. Default: a list `vector` of JSON or Parquet. */
-  vectorColumn?: string;
+  vectorColumn?: string | undefined;
 }
 
 /** The columns of the last row: the rows of most files have the same ones. */
@@ -37,6 +37,8 @@ export class ChosenColumns {
   readonly #found = new Set<string>();
   readonly #renamed = new Set<string>();
   #hasVectors = false;
+  /** Whether a row had an object that became columns, or a list that became text. */
+  hasNested = false;
   #kept: Kept | undefined;
 
   constructor({ columns, skipColumns = [], rename = {}, flatten = false, vectorColumn }: ColumnOptions = {}) {
@@ -127,6 +129,7 @@ export class ChosenColumns {
     for await (const rows of batches) {
       yield rows.map((given) => {
         const row = this.#flatten ? flattenedRow(given) : given;
+        this.hasNested ||= row !== given;
         return isBroken(row) ? this.#ofBroken(row) : this.#ofRow(row);
       });
     }
@@ -156,7 +159,7 @@ export class ChosenColumns {
     }
     const cell = row.cells[vectorAt] ?? null;
     if (cell === null) return { ...others, names, cells };
-    const given = vectorOf(cell instanceof Nested ? cell.json : cell);
+    const given = vectorOf(cell);
     if (given !== undefined) return { ...others, names, cells, vector: given };
     return refused(`column "${this.#vectorColumn}": the value is no list of numbers`);
   }
@@ -192,7 +195,8 @@ function objectsOf(name: string): string[] {
 }
 
 /** Returns a vector as JSON, also of the text that pgvector writes; undefined for anything else. */
-function vectorOf(cell: unknown): string | undefined {
+export function vectorOf(value: Cell): string | undefined {
+  const cell = value instanceof Nested ? value.json : value;
   if (typeof cell !== 'string' || !cell.trimStart().startsWith('[')) return undefined;
   try {
     const values: unknown = JSON.parse(cell);

@@ -2,7 +2,7 @@
 
 import type { ValueFormats } from '../schema/types/requests.js';
 import { textOf } from './cells.js';
-import { ChosenColumns } from './chosen-columns.js';
+import { ChosenColumns, vectorOf } from './chosen-columns.js';
 import { addedFormats } from './column-formats.js';
 import type { ColumnType, TypeHint } from './column-types.js';
 import { type CsvLayout, detectLayout, linesAboveHeader } from './csv/dialect.js';
@@ -36,6 +36,18 @@ export interface RecordLine {
   line: number;
 }
 
+/** What the user says about a file before it is read. */
+export interface FileChoices {
+  /** The column of the identity. Default: the file's `id` or `uuid`. */
+  idColumn?: string | undefined;
+  /** New names of columns by those of the file. The other choices, and the columns of the file, have the new ones. */
+  rename?: Readonly<Record<string, string>> | undefined;
+  /** Texts of CSV that stand for no value. */
+  nulls?: readonly string[] | undefined;
+  /** The column with the vectors; '' for none. Default: a list `vector` of JSON. */
+  vectorColumn?: string | undefined;
+}
+
 /** The types that the user chose; `skip` leaves a column out. */
 type Types = Readonly<Record<string, ColumnType | 'skip' | undefined>>;
 
@@ -51,14 +63,26 @@ export class BrowserFile {
   readonly sample: readonly (readonly string[])[];
   /** Number of rows that are no records. They are reported when records are made. */
   readonly broken: number;
+  /** Whether objects of the file become columns. */
+  readonly isNested: boolean;
+  /** The number of values of the first vector; undefined without vectors. */
+  readonly dimensions: number | undefined;
+  /** The columns that may have the vectors. */
+  readonly vectorColumns: readonly string[];
   readonly #idColumn: string | undefined;
 
   private constructor(
     format: Format,
     inspection: Inspection,
     { sample, broken, texts }: { sample: readonly SourceRow[]; broken: number; texts: TextColumns },
-    idColumn: string | undefined,
+    { idColumn, vectorColumn }: FileChoices,
+    isNested: boolean,
   ) {
+    this.isNested = isNested;
+    const vector = sample.find((row) => row.vector !== undefined)?.vector;
+    this.dimensions = vector === undefined ? undefined : (JSON.parse(vector) as unknown[]).length;
+    const chosen = vectorColumn || (vector === undefined ? [] : 'vector');
+    this.vectorColumns = [chosen, inspection.names.filter((name) => hasVectors(sample, name))].flat();
     this.broken = broken;
     this.#format = format;
     this.#inspection = inspection;
@@ -70,18 +94,26 @@ export class BrowserFile {
   }
 
   /**
-   * Detects format, columns and identity. `idColumn` is the column of the identity; without it, the file's `id` or `uuid`.
-   * `onProgress` gets the number of rows so far.
+   * Detects format, columns and identity. `onProgress` gets the number of rows so far.
+   *
+   * @throws {Error} also for a choice that does not fit the file.
    */
   static async open(
     file: Blob,
     {
-      idColumn,
       onProgress,
       signal,
-    }: { idColumn?: string; onProgress?(rows: number): void; signal?: AbortSignal } = {},
+      ...choices
+    }: FileChoices & { onProgress?(rows: number): void; signal?: AbortSignal } = {},
   ): Promise<BrowserFile> {
-    const format = new ChosenColumns({ flatten: true }).applyTo(await formatOf(file, idColumn));
+    const { idColumn, rename, nulls, vectorColumn } = choices;
+    const found = await formatOf(file, idColumn);
+    const chosen = new ChosenColumns({
+      flatten: true,
+      rename: rename ?? {},
+      ...(vectorColumn === '' ? { skipColumns: found.typed ? ['vector'] : [] } : { vectorColumn }),
+    });
+    const format = chosen.applyTo({ ...found, nulls: new Set(nulls) });
     const inspection = new Inspection(format, idColumn);
     const texts = new TextColumns();
     const sample: SourceRow[] = [];
@@ -98,7 +130,7 @@ export class BrowserFile {
       }
       onProgress?.(inspection.rows);
     }
-    return new BrowserFile(format, inspection, { sample, broken, texts }, idColumn);
+    return new BrowserFile(format, inspection, { sample, broken, texts }, choices, chosen.hasNested);
   }
 
   get format(): string {
@@ -120,7 +152,7 @@ export class BrowserFile {
         const [{ type, nulls, isInexact }] = group as [TypeHint];
         const remedy =
           nulls.length > 0
-            ? ': the option --null of cosift import reads such texts as no value'
+            ? ': name such texts under "No value"'
             : isInexact
               ? ''
               : `: choose the type ${type}`;
@@ -195,6 +227,13 @@ export class BrowserFile {
     }
     yield { records: [], bad };
   }
+}
+
+/** Whether a column has vectors, and nothing else. */
+function hasVectors(sample: readonly SourceRow[], name: string): boolean {
+  const cells = sample.map(({ names, cells }) => cells[names.indexOf(name)] ?? null);
+  const values = cells.filter((cell) => cell !== null && cell !== '');
+  return values.length > 0 && values.every((cell) => vectorOf(cell) !== undefined);
 }
 
 async function formatOf(file: Blob, idColumn: string | undefined): Promise<Format> {

@@ -33,7 +33,7 @@ test('the columns that say what a record is are chosen, and the choice is that o
   await choose(tab, 'products.csv', CSV);
   const boxes = embedded(tab).getByRole('checkbox');
   const names = ['sku', 'title', 'tenant', 'added', 'price', 'link', 'notes'];
-  const labels = embedded(tab).locator('label');
+  const labels = embedded(tab).locator('.checks label');
   expect(await labels.allTextContents()).toEqual(
     [...names, 'Also search exact words'].map((name) => expect.stringContaining(name)),
   );

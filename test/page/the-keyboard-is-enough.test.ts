@@ -93,15 +93,15 @@ test('each step of an import goes on where the step before was, and keeps what w
   const buffer = Buffer.from('code,name\n7,Rain jacket\n8,Sun hat\n');
   await page.locator('input[type=file]').setInputFiles({ name: 'hats.csv', mimeType: 'text/csv', buffer });
   await page.getByRole('group', { name: 'First rows' }).waitFor();
-  for (const name of ['First rows', 'Type of code']) {
+  for (const name of ['First rows', 'Name of code', 'Type of code']) {
     await page.keyboard.press('Tab');
     expect(await focused(tab)).toBe(name);
   }
-  await page.getByRole('textbox', { name: 'Name' }).fill('clothes');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('clothes');
   await page.getByRole('combobox', { name: 'Type of name' }).selectOption('number');
   await page.getByRole('combobox', { name: 'Identity' }).selectOption('code');
   await page.getByText('The values of code are integer ids').waitFor();
-  expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('clothes');
+  expect(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue()).toBe('clothes');
   expect(await page.getByRole('combobox', { name: 'Type of name' }).inputValue()).toBe('number');
   await page.getByRole('combobox', { name: 'Type of name' }).selectOption('text');
   await page.getByRole('button', { name: 'Import', exact: true }).last().focus();

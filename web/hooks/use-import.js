@@ -15,17 +15,17 @@ export function useImport(key) {
     controller.current = new AbortController();
     return controller.current.signal;
   };
-  const read = async (file, idColumn) => {
+  const read = async (file, choices = {}) => {
     const signal = start();
     // The preview of the same file stays, with what was chosen in it.
     const isAgain = state.step === 'preview' && state.file === file;
-    setState(isAgain ? { ...state, idColumn, isReading: true } : { step: 'reading', file, rows: 0 });
+    setState(isAgain ? { ...state, choices, isReading: true } : { step: 'reading', file, rows: 0 });
     try {
       const { BrowserFile } = await import('../lazy/import.js');
       const onProgress = (rows) => !isAgain && setState({ step: 'reading', file, rows });
-      const content = await BrowserFile.open(file, { idColumn, onProgress, signal });
+      const content = await BrowserFile.open(file, { ...choices, onProgress, signal });
       signal.throwIfAborted();
-      setState({ step: 'preview', file, content, idColumn });
+      setState({ step: 'preview', file, content, choices });
     } catch (failure) {
       if (!signal.aborted) setState({ step: 'choose', failure });
     }

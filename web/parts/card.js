@@ -31,8 +31,22 @@ export function useOpened() {
 /** A record at its place in the results, or alone: its score, its title, the columns that match best first, and its times. */
 export const Card = memo(
   ({ record, at, request, words, embedded, variant, isFirst, opened = CLOSED, onToggle, onLike }) => {
-    const { id, uuid, relevance_score: score, data, timestamps, passage, highlights, group } = record;
-    const [lead, ...others] = rankedColumns(data, { words, embedded, passage, highlights });
+    const {
+      id,
+      uuid,
+      relevance_score: score,
+      data,
+      timestamps,
+      passage,
+      highlights,
+      group,
+      best_passages: passages,
+    } = record;
+    // What is listed as passages is not shown a second time, except the title.
+    const listed = new Set(passages?.map(({ column }) => column));
+    const [lead, ...others] = rankedColumns(data, { words, embedded, passage, highlights }).filter(
+      ({ name }, at) => !listed.has(name) || (at === 0 && name !== passage?.column),
+    );
     const shown = opened.columns ? others : others.slice(0, SHOWN_COLUMNS);
     const partOf = ({ name }) => (name === passage?.column ? passage : undefined);
     const explanation = `explanation-${at ?? 'selected'}`;
@@ -60,6 +74,18 @@ export const Card = memo(
           </div>`,
         )}
       </dl>
+      ${
+        passages !== undefined &&
+        html`<ol class="best-passages" role="list" aria-label="Best passages">
+        ${passages.map(
+          ({ column, score, text }) => html`<li>
+            <span class="number">${score.toFixed(3)}</span>
+            <span class="muted">${column}</span>
+            <span dir="auto">${text}</span>
+          </li>`,
+        )}
+      </ol>`
+      }
       <p class="foot">
         <span class="id" title=${`id ${id}\nuuid ${uuid}`}>${VARIANTS[variant].idOf(record)}</span>
         <time datetime=${timestamps.changed_at} title=${titleOf(timestamps)}>

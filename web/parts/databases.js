@@ -4,6 +4,7 @@ import { useRequest } from '../hooks/use-request.js';
 import { html } from '../html.js';
 import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { Dialog } from './dialog.js';
+import { Passages, passagesPatchOf } from './passages.js';
 
 /** The databases that the key may see. */
 export function Databases({ service, onChoose, onDropped, onImport, onClose }) {
@@ -28,8 +29,16 @@ export function Databases({ service, onChoose, onDropped, onImport, onClose }) {
               html`<${Database}
                 key=${database.id}
                 database=${database}
-                mayDrop=${rights.create}
+                mayChange=${rights.create}
                 onChoose=${() => onChoose(database.id)}
+                change=${async (changes) => {
+                  const body = await sendJson('PATCH', databasePath(database.id), {
+                    key,
+                    body: changes,
+                  });
+                  service.reload();
+                  return body;
+                }}
                 drop=${async () => {
                   await sendJson('DELETE', databasePath(database.id), { key });
                   setDropped(database.id);
@@ -45,8 +54,9 @@ export function Databases({ service, onChoose, onDropped, onImport, onClose }) {
   <//>`;
 }
 
-function Database({ database, mayDrop, onChoose, drop }) {
+function Database({ database, mayChange, onChoose, change, drop }) {
   const [isDropping, setDropping] = useState(false);
+  const [isChanging, setChanging] = useState(false);
   const button = useRef();
   const wasDropping = useRef(false);
   // The button and the form replace each other.
@@ -73,7 +83,13 @@ function Database({ database, mayDrop, onChoose, drop }) {
     }
     ${reembedding?.problem !== undefined && html`<p class="fault">${reembedding.problem.detail}</p>`}
     ${
-      mayDrop &&
+      mayChange &&
+      records !== undefined &&
+      html`<button class="quiet small" type="button" aria-expanded=${isChanging} aria-label=${`Settings of ${id}`} onClick=${() => setChanging(!isChanging)}>Settings…</button>`
+    }
+    ${isChanging && html`<${Settings} database=${database} change=${change} onClose=${() => setChanging(false)} />`}
+    ${
+      mayChange &&
       !isDropping &&
       html`<button ref=${button} class="quiet small" type="button" aria-label=${`Delete ${id}`} onClick=${() => setDropping(true)}>Delete…</button>`
     }
@@ -86,6 +102,42 @@ function stateOf({ reembedding }) {
     return `${reembedding.state}: ${count(reembedding.done)} of ${count(reembedding.records)} embedded with ${reembedding.model}`;
   }
   return 'ready';
+}
+
+/** Settings of a database that can be changed here. A change that needs other vectors is made in the background. */
+function Settings({ database, change, onClose }) {
+  const { id, model, embed, flatten = false } = database;
+  const before = embed?.passages ?? {};
+  const [passages, setPassages] = useState(before);
+  const [isFlat, setFlat] = useState(flatten);
+  const [failure, setFailure] = useState();
+  const submit = async (event) => {
+    event.preventDefault();
+    const isSplitAnew = JSON.stringify(passagesPatchOf(passages)) !== JSON.stringify(passagesPatchOf(before));
+    try {
+      await change({
+        ...(isSplitAnew && { embed: { passages: passagesPatchOf(passages) } }),
+        ...(isFlat !== flatten && { flatten: isFlat }),
+      });
+      onClose();
+    } catch (error) {
+      setFailure(error.message);
+    }
+  };
+  return html`<form class="confirm settings" aria-label=${`Settings of ${id}`} onSubmit=${submit}>
+    <p class="checks">
+      <label>
+        <input type="checkbox" checked=${isFlat} onChange=${({ target }) => setFlat(target.checked)} />
+        <span>Store nested objects as columns</span>
+      </label>
+    </p>
+    ${model !== null && html`<${Passages} values=${passages} onChange=${setPassages} isOpen=${true} />`}
+    <p class="actions">
+      <button class="primary" type="submit">Save</button>
+      <button type="button" onClick=${onClose}>Cancel</button>
+    </p>
+    ${failure && html`<p class="fault" role="alert">${failure}</p>`}
+  </form>`;
 }
 
 function Confirmation({ id, drop, onCancel }) {

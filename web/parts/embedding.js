@@ -1,5 +1,6 @@
 import { many } from '../format.js';
 import { html } from '../html.js';
+import { Passages } from './passages.js';
 
 /**
  * The columns of a file that can be embedded with these types, and whether they are. A column of numbers or booleans has no
@@ -19,7 +20,7 @@ export function embeddable(content, types, chosen) {
 }
 
 /** What a new database searches: the columns that are embedded, and whether exact words count, too. */
-export function Embedding({ columns, isLexical, fault, onChoose, onLexical }) {
+export function Embedding({ columns, isLexical, passages, fault, onChoose, onLexical, onPassages }) {
   if (columns.length === 0) {
     return html`<p class="muted">No column has texts, so the records can be listed, but not searched by meaning.</p>`;
   }
@@ -60,6 +61,7 @@ export function Embedding({ columns, isLexical, fault, onChoose, onLexical }) {
     <p class="muted">
       Finds names, numbers and misspelt words, and takes memory. It can be switched on and off later.
     </p>
+    <${Passages} values=${passages} onChange=${onPassages} />
   </fieldset>`;
 }
 

@@ -2,22 +2,40 @@ import { many } from '../format.js';
 import { html } from '../html.js';
 import { useState } from '../vendor/hooks.js';
 import { Embedding, ExistingEmbedding, embeddable } from './embedding.js';
+import { passagesOf } from './passages.js';
 
 const TYPES = ['text', 'number', 'boolean', 'list'];
 const NAME = /^[a-z0-9_-]{1,64}$/;
 
 /** The first rows of a file, and how they are stored. */
 export function Preview({ task, service }) {
-  const { file, content, idColumn } = task;
+  const { file, content, choices } = task;
+  const { idColumn, rename = {}, nulls = [], vectorColumn } = choices;
   const { databases = [], rights } = service;
   const [types, setTypes] = useState({});
   const [name, setName] = useState(() => freeName(nameOf(file.name), databases));
   const [target, setTarget] = useState(rights.create ? '' : (databases[0]?.id ?? ''));
   const [fault, setFault] = useState();
+  const [columnFault, setColumnFault] = useState();
   const [chosen, setChosen] = useState(new Map());
   const [isLexical, setLexical] = useState(false);
+  const [passages, setPassages] = useState({});
   const [embeddingFault, setEmbeddingFault] = useState();
   const isNew = target === '';
+  const hasVectors = content.dimensions !== undefined;
+  const readAgain = (changes) => task.read(file, { ...choices, ...changes });
+  const renameColumn = (name, to) => {
+    const isTaken = content.columns.some((column) => column.name === to);
+    const problem = to === '' ? 'A column needs a name.' : isTaken && `There is a column ${to} already.`;
+    setColumnFault(problem || undefined);
+    if (problem) return;
+    const [original] = Object.entries(rename).find(([, now]) => now === name) ?? [name];
+    const { [name]: type, ...others } = types;
+    setTypes({ ...others, [to]: type });
+    const renamed = [...chosen].map(([column, isEmbedded]) => [column === name ? to : column, isEmbedded]);
+    setChosen(new Map(renamed));
+    readAgain({ rename: { ...rename, [original]: to }, idColumn: idColumn === name ? to : idColumn });
+  };
   const embedding = embeddable(content, types, chosen);
   const submit = (event) => {
     event.preventDefault();
@@ -26,9 +44,12 @@ export function Preview({ task, service }) {
     if (!NAME.test(database)) setFault('A name has 1 to 64 of the characters a-z 0-9 _ -');
     else if (isNew && databases.some(({ id }) => id === name)) {
       setFault(`There is a database ${name} already. Choose it as the target, or another name.`);
-    } else if (isNew && embedding.length > 0 && columns.length === 0) {
+    } else if (isNew && !hasVectors && embedding.length > 0 && columns.length === 0) {
       setEmbeddingFault('Choose at least one column.');
-    } else task.store({ database, types, settings: isNew ? settingsOf(columns, isLexical) : undefined });
+    } else {
+      const settings = settingsOf(content, { columns, isLexical, passages });
+      task.store({ database, types, settings: isNew ? settings : undefined });
+    }
   };
   return html`<form class="preview" onSubmit=${submit}>
     <p>
@@ -41,7 +62,17 @@ export function Preview({ task, service }) {
           <tr>
             ${content.columns.map(
               ({ name, type }) => html`<th scope="col">
-                <span>${name}</span>
+                <input
+                  aria-label=${`Name of ${name}`}
+                  spellcheck="false"
+                  autocomplete="off"
+                  size=${Math.max(6, name.length)}
+                  value=${name}
+                  onChange=${({ target }) => {
+                    if (target.value !== name) renameColumn(name, target.value);
+                    target.value = name;
+                  }}
+                />
                 <select
                   aria-label=${`Type of ${name}`}
                   value=${types[name] ?? type ?? ''}
@@ -72,7 +103,7 @@ export function Preview({ task, service }) {
     <div class="choices">
       <label>
         Identity
-        <select value=${idColumn ?? ''} onChange=${({ target }) => task.read(file, target.value || undefined)}>
+        <select value=${idColumn ?? ''} onChange=${({ target }) => readAgain({ idColumn: target.value || undefined })}>
           <option value="" selected=${idColumn === undefined}>${automatic(content)}</option>
           ${content.columns.map(
             ({ name }) => html`<option value=${name} selected=${name === idColumn}>column ${name}</option>`,
@@ -102,13 +133,49 @@ export function Preview({ task, service }) {
           />
         </label>`
       }
+      ${
+        !content.typed &&
+        html`<label>
+          No value
+          <input
+            spellcheck="false"
+            autocomplete="off"
+            placeholder="such as NA, NULL"
+            value=${nulls.join(', ')}
+            onChange=${({ target }) => readAgain({ nulls: textsIn(target.value) })}
+          />
+        </label>`
+      }
+      ${
+        (content.vectorColumns.length > 0 || vectorColumn !== undefined) &&
+        html`<label>
+          Vectors
+          <select value=${vectorColumn ?? ''} onChange=${({ target }) => readAgain({ vectorColumn: target.value })}>
+            <option value="" selected=${!hasVectors}>none: texts are embedded</option>
+            ${vectorNames(content, vectorColumn).map(
+              (name) =>
+                html`<option value=${name} selected=${hasVectors && name === (vectorColumn || 'vector')}>column ${name}</option>`,
+            )}
+          </select>
+        </label>`
+      }
     </div>
     <p class="muted">${identityText(content)}</p>
     ${
+      isNew &&
+      hasVectors &&
+      html`<p class="muted">
+        The vectors have ${content.dimensions} values. The database has no model: searches bring their own vectors.
+      </p>`
+    }
+    ${
       isNew
-        ? html`<${Embedding}
+        ? !hasVectors &&
+          html`<${Embedding}
             columns=${embedding}
             isLexical=${isLexical}
+            passages=${passages}
+            onPassages=${setPassages}
             fault=${embeddingFault}
             onChoose=${(name, isEmbedded) => {
               setChosen(new Map(chosen).set(name, isEmbedded));
@@ -118,6 +185,7 @@ export function Preview({ task, service }) {
           />`
         : html`<${ExistingEmbedding} database=${databases.find(({ id }) => id === target)} content=${content} />`
     }
+    ${columnFault && html`<p class="fault" role="alert">${columnFault}</p>`}
     ${fault && html`<p class="fault" role="alert">${fault}</p>`}
     ${content.rows === 0 && html`<p class="fault" role="alert">The file has no records.</p>`}
     <p class="actions">
@@ -134,11 +202,26 @@ export function Preview({ task, service }) {
 }
 
 /** The settings of a new database. One without texts embeds those of later records. */
-function settingsOf(columns, isLexical) {
+function settingsOf({ dimensions, isNested }, { columns, isLexical, passages }) {
+  const split = passagesOf(passages);
+  const embed = { ...(columns.length > 0 && { columns }), ...(split && { passages: split }) };
   return {
-    ...(columns.length > 0 && { embed: { columns } }),
-    ...(isLexical && { lexical: true }),
+    ...(dimensions === undefined
+      ? { ...(Object.keys(embed).length > 0 && { embed }), ...(isLexical && { lexical: true }) }
+      : { dimensions }),
+    ...(isNested && { flatten: true }),
   };
+}
+
+/** The texts that are named between commas. */
+function textsIn(value) {
+  const texts = value.split(',').map((text) => text.trim());
+  return texts.filter((text) => text !== '');
+}
+
+/** The columns that may have the vectors: those of the file, and the one that is left out. */
+function vectorNames({ vectorColumns }, vectorColumn) {
+  return [...new Set(vectorColumn === '' ? ['vector', ...vectorColumns] : vectorColumns)];
 }
 
 /** A name for a database, from that of a file. */

@@ -1,5 +1,5 @@
 import { html } from '../html.js';
-import { isSearchOf } from '../query.js';
+import { isSearchOf, PASSAGES } from '../query.js';
 import { VARIANTS } from '../variants.js';
 
 /** The text of the search, and how records are shown. */
@@ -49,6 +49,19 @@ export function SearchForm({ query, columns, hasModel, input, onChange, onSearch
             </button>`,
         )}
       </span>
+      ${
+        !isListing &&
+        hasModel &&
+        html`<label class="sort">
+        <span class="muted">Passages</span>
+        <select aria-label="Passages" value=${query.passages} onChange=${({ target }) => onChange({ passages: target.value })}>
+          ${['', ...PASSAGES].map(
+            (count) =>
+              html`<option value=${count} selected=${count === query.passages}>${count === '' ? 'the best' : `the best ${count}`}</option>`,
+          )}
+        </select>
+      </label>`
+      }
       ${
         isListing &&
         html`<label class="sort">

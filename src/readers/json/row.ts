@@ -69,7 +69,7 @@ const MAX_PATH_NAMES = 16;
  * JSON text without white space.
  */
 export function flattenedRow(row: ReadRow): ReadRow {
-  if (!row.cells?.some((cell) => cell instanceof Nested)) return row;
+  if (!row.cells?.some((cell) => cell instanceof Nested && !isList(cell))) return row;
   const [names, cells]: [string[], Cell[]] = [[], []];
   const add = (name: string, cell: Cell, pathNames: number) => {
     if (cell instanceof Nested && cell.json.startsWith('{') && pathNames < MAX_PATH_NAMES) {
