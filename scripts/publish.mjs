@@ -5,7 +5,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const [directory] = process.argv.slice(2);
-const LAST = ['@cosift/onnxruntime', '@cosift/client', 'cosift'];
+const LAST = ['@cosift/onnxruntime', '@cosift/client', '@cosift/langchain', 'cosift'];
 
 const packages = readdirSync(directory)
   .filter((name) => name.endsWith('.tgz'))

@@ -9,7 +9,12 @@ import { run } from './commands.mjs';
 const tool = (name) => join(root, 'node_modules/.bin', name);
 
 /** Packages with types. Those that are only ESM are only checked as such. */
-const TYPED = { cosift: 'node16', '@cosift/client': 'node16', '@cosift/onnxruntime': 'esm-only' };
+const TYPED = {
+  cosift: 'node16',
+  '@cosift/client': 'node16',
+  '@cosift/langchain': 'node16',
+  '@cosift/onnxruntime': 'esm-only',
+};
 
 /** Unpacks each tarball below `directory`. Returns its file, its manifest and where it was unpacked. */
 export function unpack(tarballs, directory) {

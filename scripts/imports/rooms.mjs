@@ -11,7 +11,7 @@ export const ORDER = {
     ['index.ts'],
     ['cli'],
     ['server'],
-    ['mcp', 'ai'],
+    ['mcp', 'ai', 'langchain'],
     ['where'],
     ['library', 'client', 'readers'],
     ['databases'],
@@ -67,4 +67,6 @@ export const IMPORTS = {
   // The client runs where there is no engine, and so do the objects for the AI SDK.
   'src/client': ['src/api', 'src/schema', 'src/async', 'src/errors.ts'],
   'src/ai': ['src/api', 'src/agents', 'src/schema', 'src/errors.ts'],
+  // Types: the code imports nothing of cosift.
+  'src/langchain': ['src/api'],
 };

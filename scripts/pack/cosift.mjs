@@ -22,6 +22,8 @@ export function stageCosift(stage, engines) {
     },
     Object.fromEntries([...files, 'README.md', 'LICENSE'].map((path) => [path, path])),
   );
+  // A package of its own.
+  rmSync(join(directory, 'dist/langchain'), { recursive: true });
   const entries = readdirSync(directory, { recursive: true, encoding: 'utf8' });
   for (const name of entries) {
     const file = join(directory, name);

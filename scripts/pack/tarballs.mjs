@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { stageClient } from './client.mjs';
 import { stageCosift } from './cosift.mjs';
 import { stageEngines } from './engine.mjs';
 import { stageModel } from './model.mjs';
 import { stageOnnxruntime } from './onnxruntime.mjs';
+import { stageRoom } from './room.mjs';
 import { packDirectory } from './stage.mjs';
 
 /** Packs every package into `output`, and prints the sizes and how to install them. */
@@ -16,7 +16,8 @@ export async function writeTarballs(output, { allPlatforms }) {
     const engines = await stageEngines(stage, { allPlatforms });
     const directories = [
       stageCosift(stage, engines),
-      stageClient(stage),
+      stageRoom(stage, 'client'),
+      stageRoom(stage, 'langchain'),
       ...engines.flatMap(({ directory }) => directory ?? []),
       ...stageOnnxruntime(stage, { allPlatforms }),
       stageModel(stage),
