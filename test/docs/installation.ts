@@ -20,7 +20,7 @@ const NPM = `case "$1" in
       if [ "$name" = cosift ]; then target=${root}; fi
       if [ ! -e "$target" ]; then echo "the checkout has no package $name" >&2; exit 1; fi
       mkdir -p "$(dirname "node_modules/$name")" node_modules/.bin
-      ln -sfn "$target" "node_modules/$name"
+      if [ ! -e "node_modules/$name" ]; then ln -sfn "$target" "node_modules/$name"; fi
       command=${root}/node_modules/.bin/$name
       if [ "$name" = cosift ]; then command=$(dirname "$0")/cosift; fi
       if [ -e "$command" ]; then ln -sfn "$command" "node_modules/.bin/$name"; fi
