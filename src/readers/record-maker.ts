@@ -99,7 +99,7 @@ export class RecordMaker {
 
   /** A record with a wrong name is not silently stored as a row. */
   #checkMembers({ unknownMembers, cells }: SourceRow): void {
-    const isFlat = !cells.some((cell) => cell instanceof Nested);
+    const isFlat = !cells.some((cell) => cell instanceof Nested && cell.json.startsWith('{'));
     if (unknownMembers === undefined || (isFlat && !this.#plan.hasRecords)) return;
     const names = unknownMembers.map((name) => `"${name}"`).join(', ');
     const problem = `${names}: no ${unknownMembers.length === 1 ? 'member' : 'members'} of a record with "data"`;

@@ -261,7 +261,8 @@ test('JSON, Parquet: a list is flattened to one text, however the file is writte
 });
 
 test('JSON: an object with data and other members is a row', async () => {
-  const event = (id: number) => `{"id":${id},"type":"push","data":{"repo":"a","on":{"x":1}},"actor":"bob"}\n`;
+  const event = (id: number) =>
+    `{"id":${id},"type":"push","data":{"repo":"a","on":{"x":1},"tags":["t"]},"actor":"bob"}\n`;
   const nested = await recordsOf((await openFile(event(1))).input);
   expect(nested).toEqual({
     records: [],
@@ -271,7 +272,7 @@ test('JSON: an object with data and other members is a row', async () => {
   });
   const row = (id: number) => ({
     id,
-    data: { type: 'push', 'data.repo': 'a', 'data.on.x': 1, actor: 'bob' },
+    data: { type: 'push', 'data.repo': 'a', 'data.on.x': 1, 'data.tags': ['t'], actor: 'bob' },
   });
   for (const options of [{}, { idColumn: 'id' }]) {
     const { input } = await openFile(event(1) + event(2), { flatten: true, ...options });
