@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Cosift, type CosiftError, open } from 'cosift';
+import { Client } from 'cosift/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Client } from '../../src/client/index.js';
 import { Service } from '../server/service.js';
 
 // A program in plain JavaScript passes anything. None of these values is allowed anywhere, so each call has to refuse
