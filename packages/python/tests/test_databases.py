@@ -61,7 +61,8 @@ def test_nested_objects_are_columns_with_the_setting(create: Create) -> None:
     data = {"name": "Ada", "at": {"city": "Rome", "geo": {"lat": 1.5}}, "visits": [{"year": 2024}]}
     database.upsert([{"id": 1, "data": data, "vector": [1, 0]}])
     flat = {"name": "Ada", "at.city": "Rome", "at.geo.lat": 1.5, "visits": '[{"year":2024}]'}
-    assert database.get(1)["data"] == flat
+    record = database.get(1)
+    assert record is not None and record["data"] == flat
     assert database.patch(1, {"at": {"geo": None}})["data"] == {
         name: value for name, value in flat.items() if name != "at.geo.lat"
     }
