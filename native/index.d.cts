@@ -55,15 +55,18 @@ export declare class NativeEngine {
   nextId(id: string): number | NativeFailure | Promise<number | NativeFailure>
   /** A moment in the writes of a database: `{"epoch","version","records"}`. */
   mark(id: string): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
+  /** The state of a sync and its records: `{"state","records","keys"}`; `request` holds `name`, `after`, `limit`. */
+  syncState(id: string, request: string): Buffer | NativeFailure | Promise<Buffer | NativeFailure>
   /** Drops a database with all its files. */
   dropDatabase(id: string): undefined | NativeFailure | Promise<undefined | NativeFailure>
   /** Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none. */
   prepareBatch(id: string, body: Uint8Array, vectors: Float32Array): Prepared | NativeFailure | Promise<Prepared | NativeFailure>
   /**
    * Checks lines of JSON. `first_line` is the number of the first line. With `needs_identity`, a record without
-   * `id`, `uuid` and `key` is a bad line.
+   * `id`, `uuid` and `key` is a bad line. With `read_at`, in milliseconds since 1970, the time of last sync of the
+   * records becomes this time unless it is later.
    */
-  prepareLines(id: string, body: Uint8Array, firstLine: number, needsIdentity: boolean): Prepared | NativeFailure | Promise<Prepared | NativeFailure>
+  prepareLines(id: string, body: Uint8Array, firstLine: number, needsIdentity: boolean, readAt?: number | undefined | null): Prepared | NativeFailure | Promise<Prepared | NativeFailure>
   /**
    * Checks a patch of one record, `{"data"}`. `record` is an integer, a UUID, or `key:` and a key.
    * `form` is how the result shows it.
@@ -153,9 +156,10 @@ export declare class NativeRules {
   prepareBatch(body: Uint8Array, vectors: Float32Array): Promise<Prepared | NativeFailure>
   /**
    * Checks lines of JSON. `first_line` is the number of the first line. With `needs_identity`, a record without
-   * `id`, `uuid` and `key` is a bad line.
+   * `id`, `uuid` and `key` is a bad line. With `read_at`, in milliseconds since 1970, the time of last sync of the
+   * records becomes this time unless it is later.
    */
-  prepareLines(body: Uint8Array, firstLine: number, needsIdentity: boolean): Promise<Prepared | NativeFailure>
+  prepareLines(body: Uint8Array, firstLine: number, needsIdentity: boolean, readAt?: number | undefined | null): Promise<Prepared | NativeFailure>
   /**
    * Checks a patch of one record, `{"data"}`. `record` is an integer, a UUID, or `key:` and a key.
    * `form` is how the result shows it.

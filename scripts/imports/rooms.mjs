@@ -14,6 +14,7 @@ export const ORDER = {
     ['mcp', 'ai', 'langchain'],
     ['where'],
     ['library', 'client', 'readers'],
+    ['sync'],
     ['databases'],
     ['store', 'embedding'],
     ['api'],

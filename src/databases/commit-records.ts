@@ -1,6 +1,6 @@
 import { CosiftError } from '../errors.js';
 import type { EmbeddedVectors } from '../store/embedded-vectors.js';
-import type { CommitResult, PreparedRecords, RecordStore } from '../store/record-store.js';
+import type { CommitResult, LineRules, PreparedRecords, RecordStore } from '../store/record-store.js';
 import { StaleError } from '../store/store-errors.js';
 import type { EmbedTexts } from './database-embedder.js';
 import type { WriteBarrier, WriteOptions } from './write-barrier.js';
@@ -9,8 +9,8 @@ import type { WriteBarrier, WriteOptions } from './write-barrier.js';
 export interface Destination {
   store: Pick<RecordStore, 'prepareLines' | 'commit'>;
   id: string;
-  /** Whether lines without `id`, `uuid` and `key` are bad lines. */
-  needsIdentity?: boolean | undefined;
+  /** The rules of lines. */
+  rules?: LineRules | undefined;
   /** Returns the current write barrier of the database; a database that is created again has another one. */
   barrier: () => WriteBarrier;
   embed: EmbedTexts;

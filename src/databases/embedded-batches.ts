@@ -69,12 +69,12 @@ function batchEmbedder(
   signal: AbortSignal,
   { check }: CommitOptions,
 ): (batch: LineBatch) => Promise<EmbeddedBatch> {
-  const { store, id, needsIdentity } = destination;
+  const { store, id, rules } = destination;
   /** Identifies the database that the stream began with. */
   let epoch: string | undefined;
   return async (batch) => {
     await check?.();
-    const prepared = await store.prepareLines(id, batch.bytes, batch.firstLine, needsIdentity);
+    const prepared = await store.prepareLines(id, batch.bytes, batch.firstLine, rules);
     epoch ??= prepared.epoch;
     if (prepared.epoch !== epoch) {
       throw new CosiftError('database_not_found', `database "${id}" was dropped`);

@@ -1,7 +1,14 @@
 import { FairLimiter } from '../async/fair-limiter.js';
 import { CosiftError } from '../errors.js';
 import type { DeleteRequest, LineEvent } from '../schema/index.js';
-import type { RecordForm, StoreDeleteRequest } from '../store/record-store.js';
+import type {
+  LineRules,
+  RecordForm,
+  StoreDeleteRequest,
+  SyncState,
+  SyncStateRequest,
+  WriteMark,
+} from '../store/record-store.js';
 import type { ChangeFeed } from './change-feed.js';
 import { type CommitOptions, commitRecords, type Destination } from './commit-records.js';
 import type { WriteOrigin } from './database-embedder.js';
@@ -35,10 +42,25 @@ export type Source<R> = Iterable<R> | AsyncIterable<R>;
 
 export type UpsertBatch = RecordWriter['upsertBatch'];
 
+/** What a sync does in a database. */
+export interface SyncTarget {
+  /** Aborted once the service closes. */
+  readonly closing: AbortSignal;
+  mark(): Promise<WriteMark>;
+  state(request?: Omit<SyncStateRequest, 'name'>): Promise<SyncState>;
+  /** Upserts NDJSON in committed batches; `readAt` is when the source was read, in milliseconds since 1970. */
+  upsert(chunks: AsyncIterable<Uint8Array>, readAt: number, signal: AbortSignal): AsyncIterable<LineEvent>;
+  remove(deletion: StoreDeleteRequest, signal: AbortSignal): Promise<number>;
+  /** Allows another sync of the name. */
+  release(): void;
+}
+
 /** Upserts, patches and deletes records, and notifies the readers of the change feed. */
 export class RecordWriter {
   readonly #dependencies: Dependencies;
   readonly #feed: ChangeFeed;
+  /** The open syncs, by database and name. */
+  readonly #syncs = new Set<string>();
   /**
    * Patches that change the text of the same record take turns. Otherwise the first commit makes the text outdated that
    * the others are embedding.
@@ -143,23 +165,49 @@ export class RecordWriter {
     const { caller, signal } = options;
     const replacement = {
       mark: () => turns.run(id, caller, () => store.mark(id), { signal }),
-      upsert: () => this.#upsertLines(id, chunks, options, true),
+      upsert: () => this.#upsertLines(id, chunks, options, { needsIdentity: true }),
       remove: (deletion: StoreDeleteRequest) => this.#delete(id, deletion, { ...options, scope: { caller } }),
       maxDeletes,
     };
     return calls.runToEnd(() => replaceRecords(replacement));
   }
 
+  /**
+   * The calls of a sync on the records whose keys begin with its name and `/`.
+   *
+   * @throws {CosiftError} `busy` while the database has another sync of the name.
+   */
+  openSync(id: string, name: string): SyncTarget {
+    const { store, turns, calls } = this.#dependencies;
+    const place = `${id}/${name}`;
+    if (this.#syncs.has(place)) {
+      throw new CosiftError('busy', `database "${id}" has another open sync of the name "${name}"`);
+    }
+    this.#syncs.add(place);
+    const turn = <T>(call: () => Promise<T>) => calls.run(() => turns.run(id, undefined, call));
+    return {
+      closing: calls.closing,
+      mark: () => turn(() => store.mark(id)),
+      state: (request = {}) => turn(() => store.syncState(id, { name, ...request })),
+      upsert: (chunks, readAt, signal) =>
+        calls.runToEnd(() => this.#upsertLines(id, chunks, { signal }, { needsIdentity: true, readAt })),
+      remove: (deletion, signal) => calls.run(() => this.#delete(id, deletion, { signal })),
+      release: () => {
+        this.#syncs.delete(place);
+      },
+    };
+  }
+
   async *#upsertLines(
     id: string,
     chunks: AsyncIterable<Uint8Array>,
     options: LinesOptions,
-    needsIdentity = false,
+    rules?: LineRules,
   ): AsyncGenerator<LineEvent, void, undefined> {
     const { embedder, limits } = this.#dependencies;
     await embedder.load(id);
     const origin = { caller: options.caller, waitForRoom: true, allOrNothing: false };
-    const destination = { ...this.#destination(id, origin), needsIdentity };
+    const destination = { ...this.#destination(id, origin), rules };
     for await (const event of upsertLines(destination, chunks, limits.batch_bytes, options)) {
       if (event.type === 'progress') this.#feed.notify(id);
       yield event;

@@ -1,6 +1,6 @@
 import { CosiftError, isCode } from '../errors.js';
 import type { LineEvent, LineSummary } from '../schema/index.js';
-import type { Unwritten, WriteMark } from '../store/record-store.js';
+import type { StoreDeleteRequest, WriteMark } from '../store/record-store.js';
 
 /** So many records may be deleted from every database, however few it has. */
 const ALWAYS_ALLOWED = 10;
@@ -10,7 +10,7 @@ export interface Replacement {
   mark(): Promise<WriteMark>;
   upsert(): AsyncIterable<LineEvent>;
   /** Deletes records and returns their number. @throws {CosiftError} `deletion_refused` */
-  remove(deletion: { unwritten: Unwritten }): Promise<number>;
+  remove(deletion: StoreDeleteRequest): Promise<number>;
   maxDeletes: number | undefined;
 }
 
@@ -33,7 +33,7 @@ export async function* replaceRecords({
       continue;
     }
     const max = event.failed > 0 ? 0 : (maxDeletes ?? defaultMax(event, records));
-    const deleted = await remove({ unwritten: { epoch, version, max } }).catch((error) => {
+    const deleted = await remove({ unwritten: { version }, epoch, max }).catch((error) => {
       throw isCode(error, 'deletion_refused') ? refusal(event, records, error) : error;
     });
     if (event.failed > 0) throw refusal(event, records);

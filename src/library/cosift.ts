@@ -2,7 +2,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { backupOptions, callOptions, closing } from '../api/call-options.js';
 import { countingBytes } from '../api/counting-bytes.js';
-import { Database } from '../api/database.js';
 import type { BackupOptions, CallOptions, Databases } from '../api/index.js';
 import { itemsOf } from '../api/items-of.js';
 import { refuseMore } from '../api/refuse-more.js';
@@ -23,7 +22,7 @@ import {
   type DoctorCheck,
 } from '../schema/index.js';
 import { Handle } from './handle.js';
-import { LocalPort } from './local-port.js';
+import { LocalDatabase } from './local-database.js';
 import { withinLimit } from './within-limit.js';
 
 /** Options of {@link open}. */
@@ -123,7 +122,7 @@ export class Cosift implements Databases {
     id: string,
     settings?: DatabaseSettings<NoInfer<T>>,
     options?: CallOptions,
-  ): Promise<Database<T>> {
+  ): Promise<LocalDatabase<T>> {
     const database = this.database<T>(id);
     await settingsCall(settings, options).run(async (request, { signal }) => {
       const checked = checkDatabaseSettings(withinLimit(request));
@@ -132,9 +131,13 @@ export class Cosift implements Databases {
     return database;
   }
 
-  database<T extends Columns<T> = Data>(id: string): Database<T> {
+  /**
+   * Returns the database with this id, or the one that an alias names, without a request. Its method `sync` keeps records in step
+   * with any source: `docs/how-to/keep-in-step.md`.
+   */
+  database<T extends Columns<T> = Data>(id: string): LocalDatabase<T> {
     checkOptions('database', { id });
-    return new Database<T>(id, new LocalPort(this.#handle, id));
+    return new LocalDatabase<T>(id, this.#handle);
   }
 
   async databases(options?: CallOptions): Promise<DatabaseDescription[]> {

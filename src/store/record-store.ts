@@ -83,15 +83,9 @@ export interface RecordStore {
    */
   prepareBatch(id: string, body: Uint8Array, vectors?: Float32Array): Promise<PreparedRecords>;
   /**
-   * Parses and validates NDJSON lines; the first of them has the number `firstLine`. With `needsIdentity`, a record without
-   * `id`, `uuid` and `key` is a bad line.
+   * Parses and validates NDJSON lines; the first of them has the number `firstLine`.
    */
-  prepareLines(
-    id: string,
-    body: Uint8Array,
-    firstLine: number,
-    needsIdentity?: boolean,
-  ): Promise<PreparedRecords>;
+  prepareLines(id: string, body: Uint8Array, firstLine: number, rules?: LineRules): Promise<PreparedRecords>;
   /**
    * Parses and validates a patch of one record, `{"data": {…}}`, and applies it to the stored record, to learn whether
    * it changes the text that is embedded. `recordId` is an integer, a UUID or `key:` and a key.
@@ -123,10 +117,12 @@ export interface RecordStore {
   /**
    * Deletes records and returns their number. Deletes nothing once `signal` is aborted before the commit.
    *
-   * @throws {CosiftError} `deletion_refused` when more records are `unwritten` than allowed; `database_not_found` when the
-   * mark is of a database that was dropped.
+   * @throws {CosiftError} `deletion_refused` when there are more records than `max`; `database_not_found` for an epoch of a
+   * database that was dropped.
    */
   deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number>;
+  /** What a sync keeps between its rounds, and the records that it owns. */
+  syncState(id: string, request: SyncStateRequest): Promise<SyncState>;
 
   /**
    * Makes the query of a search by examples.
@@ -222,6 +218,17 @@ export interface StoreSettings
 /** A database as the store describes it. */
 export type StoredDatabase = Omit<DatabaseDescription, 'reembedding'>;
 
+/** What is required of lines, and what becomes of them. */
+export interface LineRules {
+  /** Whether a record without `id`, `uuid` and `key` is a bad line. */
+  needsIdentity?: boolean | undefined;
+  /**
+   * When the source of the records was read, in milliseconds since 1970: their time of last sync, unless the stored one is
+   * later.
+   */
+  readAt?: number | undefined;
+}
+
 /** Validated records that wait for the vectors of their texts. Only the store that made them can commit them. */
 export interface PreparedRecords extends TextSource {
   /** Identifies the database that the records were prepared for. A database that is created again has another epoch. */
@@ -282,12 +289,36 @@ export interface WriteMark {
   records: number;
 }
 
-/** The records that no commit after a mark wrote, not even one that found them unchanged, if there are at most `max`. */
-export interface Unwritten extends Pick<WriteMark, 'epoch' | 'version'> {
-  max: number;
+/** The records that no commit after a mark wrote, not even one that found them unchanged. */
+export interface Unwritten extends Pick<WriteMark, 'version'> {
+  /** What their keys begin with. Default: records of any key, and without one. */
+  prefix?: string;
 }
 
-export type StoreDeleteRequest = (DeleteRequest & Visibility) | { unwritten: Unwritten };
+export type StoreDeleteRequest = ((DeleteRequest & Visibility) | { unwritten: Unwritten }) & {
+  /** The epoch of the database, if it is known. */
+  epoch?: string;
+  /** How many records may be deleted. */
+  max?: number;
+  /** What a sync keeps: it is stored in the same commit. */
+  state?: { name: string; text: string };
+};
+
+export interface SyncStateRequest {
+  name: string;
+  /** How many keys to return, and the key after which they begin. Default: none. */
+  limit?: number;
+  after?: string | undefined;
+}
+
+export interface SyncState {
+  /** The text of the last commit with a state; null before the first. */
+  state: string | null;
+  /** How many records have a key that begins with the name of the sync and `/`. */
+  records: number;
+  /** Keys of these records, in the order of their bytes in UTF-8. */
+  keys: string[];
+}
 
 /** The vector that a search compares with; its components are exact numbers in either precision. */
 export type SearchVector = Float32Array | Float64Array;

@@ -34,6 +34,7 @@ import { describeScopes } from './scopes.js';
 import { describeScores } from './scores.js';
 import { describeSettings } from './settings.js';
 import { describeSorts } from './sorts.js';
+import { describeSyncs } from './syncs.js';
 import { describeTexts } from './texts.js';
 import { describeTimes } from './times.js';
 import { describeUpserts } from './upserts.js';
@@ -69,6 +70,7 @@ export function describeContract(store: string, open: OpenDatabases): void {
     describeExports(open);
     describeDeletes(open);
     describeReplacements(open);
+    describeSyncs(open);
     describeChanges(open);
     describeTexts(open);
     describeScores(open);
@@ -92,6 +94,7 @@ export function describeWrites(store: string, open: OpenDatabases): void {
     describeConditions(open);
     describeChanges(open);
     describeReplacements(open);
+    describeSyncs(open);
     describeReembedding(open);
     describeDurability(open);
     describeAliases(open);

@@ -138,7 +138,8 @@ const useAll = async () => {
   await pglite.write(async (sql) => {
     await sql.run('ALTER TABLE cosift.databases DROP COLUMN list_columns');
     await sql.run('ALTER TABLE cosift.columns DROP COLUMN lists');
-    await sql.run('UPDATE cosift.schema_version SET version = version - 1');
+    await sql.run('DROP TABLE cosift.syncs');
+    await sql.run('UPDATE cosift.schema_version SET version = version - 2');
   });
   await store.load();
   const of = { model: 'm', fingerprint: 'm', dimensions: 2 };
@@ -177,7 +178,10 @@ const useAll = async () => {
   await store.record('db', '7', { form: 'integer' });
   await store.deleteRecords('db', { ids: [1] });
   await store.deleteRecords('all', { ids: [2] });
-  await store.deleteRecords('db', { unwritten: { ...(await store.mark('db')), max: 100 } });
+  const { epoch, version } = await store.mark('db');
+  const kept = { name: 'shop', text: '{}' };
+  await store.deleteRecords('db', { unwritten: { version, prefix: 'shop/' }, epoch, max: 100, state: kept });
+  await store.syncState('db', { name: 'shop', limit: 10, after: 'shop/1' });
   const forced_filter = { condition: 'AND', rules: [{ column: 'n', operator: 'equals', value: 7 }] } as const;
   const after = { after: 0, limit: 100 };
   await store.changes('db', { ...after });
@@ -263,7 +267,8 @@ const useAll = async () => {
 };
 
 /** A table that Citus has at the place of a group of databases. */
-const PLACED = /cosift\.(records_\d+_\d+|passages_\d+_\d+|changes_\d+|databases|columns|reembeddings)\b/g;
+const PLACED =
+  /cosift\.(records_\d+_\d+|passages_\d+_\d+|changes_\d+|databases|columns|reembeddings|syncs)\b/g;
 
 /** Joins in statements. */
 const JOINS = [

@@ -28,6 +28,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
       `ALTER TABLE cosift.databases DROP COLUMN held_by, DROP COLUMN held_until, DROP COLUMN list_columns;
       ALTER TABLE cosift.columns DROP COLUMN lists;
       DROP TABLE cosift.aliases;
+      DROP TABLE cosift.syncs;
       UPDATE cosift.schema_version SET version = 3`,
       'test_1',
     );
@@ -36,13 +37,13 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     // Its prepared statements are those of the tables before.
     for (let id = 1; id <= 3; id++) expect(await put(running, id)).toBe(id);
     expect(await put(updated[1] as PostgresStore, 4)).toBe(4);
-    expect(await server.run('SELECT version FROM cosift.schema_version', 'test_1')).toBe('6');
+    expect(await server.run('SELECT version FROM cosift.schema_version', 'test_1')).toBe('7');
     for (const store of [running, ...updated]) await store.close();
   });
 
   test.each([
     [2, 'was not released'],
-    [7, 'a later version'],
+    [8, 'a later version'],
   ])('tables of version %i are refused', async (version, reason) => {
     const url = await server.createDatabase();
     const open = () => new PostgresStore(new NodePostgres({ url, maxConnections: 2 }), LIMITS);
@@ -91,12 +92,13 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
       `ALTER TABLE cosift.databases DROP COLUMN held_by, DROP COLUMN held_until, DROP COLUMN list_columns;
       ALTER TABLE cosift.columns DROP COLUMN lists;
       DROP TABLE cosift.aliases;
+      DROP TABLE cosift.syncs;
       UPDATE cosift.schema_version SET version = 3`,
       name,
     );
     const third = open();
     await third.load();
-    expect(await server.run('SELECT version FROM cosift.schema_version', name)).toBe('6');
+    expect(await server.run('SELECT version FROM cosift.schema_version', name)).toBe('7');
     await reader.end();
     for (const store of [first, second, third]) await store.close();
   });
@@ -112,6 +114,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
       `ALTER TABLE cosift.databases DROP COLUMN held_by, DROP COLUMN held_until, DROP COLUMN list_columns;
       ALTER TABLE cosift.columns DROP COLUMN lists;
       DROP TABLE cosift.aliases;
+      DROP TABLE cosift.syncs;
       UPDATE cosift.schema_version SET version = 3`,
       name,
     );

@@ -67,17 +67,22 @@ promises! { impl NativeEngine {
     };
     #[doc = " A moment in the writes of a database: `{\"epoch\",\"version\",\"records\"}`."]
     fn mark(self, id: String) -> Buffer, |done| self.engine.mark(&id, done);
+    #[doc = " The state of a sync and its records: `{\"state\",\"records\",\"keys\"}`; `request` holds `name`, `after`, `limit`."]
+    fn sync_state(self, id: String, request: String) -> Buffer,
+        |done| self.engine.sync_state(&id, request, done);
     #[doc = " Drops a database with all its files."]
     fn drop_database(self, id: String) -> (), |done| self.engine.drop_database(id, done);
     #[doc = " Checks a JSON batch. `vectors` are those of records that come without, one after the other, or none."]
     fn prepare_batch(self, id: String, body: Uint8Array, vectors: Float32Array) -> Prepared,
         |done| self.engine.prepare(&id, body, vectors.to_vec(), Format::Batch, done);
     #[doc = " Checks lines of JSON. `first_line` is the number of the first line. With `needs_identity`, a record without"]
-    #[doc = " `id`, `uuid` and `key` is a bad line."]
+    #[doc = " `id`, `uuid` and `key` is a bad line. With `read_at`, in milliseconds since 1970, the time of last sync of the"]
+    #[doc = " records becomes this time unless it is later."]
     fn prepare_lines(
-        self, id: String, body: Uint8Array, first_line: f64, needs_identity: bool
+        self, id: String, body: Uint8Array, first_line: f64, needs_identity: bool, read_at: Option<f64>
     ) -> Prepared, |done| {
-        let lines = Format::Lines { first: first_line as u64, needs_identity };
+        let read_at = read_at.map(|at| at as i64);
+        let lines = Format::Lines { first: first_line as u64, needs_identity, read_at };
         self.engine.prepare(&id, body, Vec::new(), lines, done)
     };
     #[doc = " Checks a patch of one record, `{\"data\"}`. `record` is an integer, a UUID, or `key:` and a key."]

@@ -61,7 +61,8 @@ impl NativeRules {
     }
 
     /// Checks lines of JSON. `first_line` is the number of the first line. With `needs_identity`, a record without
-    /// `id`, `uuid` and `key` is a bad line.
+    /// `id`, `uuid` and `key` is a bad line. With `read_at`, in milliseconds since 1970, the time of last sync of the
+    /// records becomes this time unless it is later.
     #[napi]
     pub fn prepare_lines<'env>(
         &self,
@@ -69,10 +70,12 @@ impl NativeRules {
         body: Uint8Array,
         first_line: f64,
         needs_identity: bool,
+        read_at: Option<f64>,
     ) -> Result<PromiseRaw<'env, Either<handles::Prepared, NativeFailure>>> {
         let lines = Format::Lines {
             first: first_line as u64,
             needs_identity,
+            read_at: read_at.map(|at| at as i64),
         };
         self.prepare(env, body, Vec::new(), lines)
     }

@@ -122,11 +122,15 @@ impl ReembeddingStore {
         self.store.epoch() == epoch && (removed <= known || self.store.version() == 0)
     }
 
-    /// Takes over the settings of the database that no vector depends on.
+    /// Takes over the settings of the database that no vector depends on, and the states of its syncs. `source` is its
+    /// reader, after its last commit.
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub(crate) fn configure(&mut self, database: &Settings) -> Result<(), Error> {
+    pub(crate) fn configure(&mut self, database: &Settings, source: &Reader) -> Result<(), Error> {
+        for (key, state) in source.sync_states()? {
+            self.store.set_meta(&key, &state)?;
+        }
         let settings = database.with_vectors_of(&self.settings);
         if settings != self.settings {
             self.store.set_settings(&settings.to_stored())?;

@@ -13,6 +13,7 @@ import type {
   ExamineCall,
   ExampleQuery,
   ExamplesRequest,
+  LineRules,
   PreparedRecords,
   RecordForm,
   RecordRequest,
@@ -27,6 +28,8 @@ import type {
   StoreQueryRequest,
   StoreSearch,
   StoreSettings,
+  SyncState,
+  SyncStateRequest,
   WriteMark,
 } from '../record-store.js';
 import { settingsIn } from '../settings.js';
@@ -197,9 +200,9 @@ export class LocalStore implements RecordStore {
     id: string,
     body: Uint8Array,
     firstLine: number,
-    needsIdentity = false,
+    { needsIdentity = false, readAt }: LineRules = {},
   ): Promise<PreparedRecords> {
-    const prepared = unwrap(await this.#native.prepareLines(id, body, firstLine, needsIdentity));
+    const prepared = unwrap(await this.#native.prepareLines(id, body, firstLine, needsIdentity, readAt));
     return prepared as PreparedRecords;
   }
 
@@ -242,6 +245,10 @@ export class LocalStore implements RecordStore {
       if (isCode(error, 'stopped')) signal?.throwIfAborted();
       throw error;
     }
+  }
+
+  async syncState(id: string, request: SyncStateRequest): Promise<SyncState> {
+    return parseJson(unwrap(await this.#native.syncState(id, JSON.stringify(request))));
   }
 
   async searches(

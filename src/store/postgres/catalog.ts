@@ -243,7 +243,7 @@ export class Catalog {
   async drop(sql: Sql, id: string): Promise<number> {
     await refuseIfNamed(sql, id);
     const { number, group } = await this.lock(sql, id);
-    for (const table of [group.reembeddings, group.columns]) {
+    for (const table of [group.reembeddings, group.columns, group.syncs]) {
       await sql.run(`DELETE FROM ${table} WHERE database = $1::bigint`, [number]);
     }
     await sql.run(`DELETE FROM ${group.databases} WHERE id = $1::text`, [id]);

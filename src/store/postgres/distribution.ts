@@ -19,10 +19,10 @@ export async function tellNoOthers(sql: Sql): Promise<void> {
 }
 
 /** Lets Citus choose a worker for the tables of a new group. */
-export async function placeGroup(sql: Sql, { databases, columns, reembeddings }: Group): Promise<void> {
+export async function placeGroup(sql: Sql, { databases, ...others }: Group): Promise<void> {
   if (!(await isCitus(sql))) return;
   await place(sql, databases, 'none');
-  for (const table of [columns, reembeddings]) await place(sql, table, databases);
+  for (const table of [others.columns, others.reembeddings, others.syncs]) await place(sql, table, databases);
 }
 
 /** The worker of each group, in the order of the groups. */

@@ -7,6 +7,7 @@ export interface Group {
   databases: string;
   columns: string;
   reembeddings: string;
+  syncs: string;
 }
 
 /**
@@ -39,5 +40,6 @@ function groupOf(place: number, count: number): Group {
     databases: `cosift.databases${suffix}`,
     columns: `cosift.columns${suffix}`,
     reembeddings: `cosift.reembeddings${suffix}`,
+    syncs: `cosift.syncs${suffix}`,
   };
 }

@@ -12,6 +12,7 @@ import type {
   ExamineCall,
   ExampleQuery,
   ExamplesRequest,
+  LineRules,
   PreparedRecords,
   RecordForm,
   RecordRequest,
@@ -26,6 +27,8 @@ import type {
   StoreQueryRequest,
   StoreSearch,
   StoreSettings,
+  SyncState,
+  SyncStateRequest,
   WriteMark,
 } from '../record-store.js';
 import type { DatabaseProgress, ProgressOptions, StoreEvents, StoreStats } from '../store-state.js';
@@ -46,6 +49,7 @@ import { migrate } from './schema.js';
 import { Searcher } from './searcher.js';
 import { Servers } from './servers.js';
 import type { SqlDatabase } from './sql.js';
+import { readSyncState } from './sync-states.js';
 import { recordsOf, removeUnusedTables } from './tables.js';
 import { announce, CHANNEL, Writer } from './writer.js';
 import { WriterHold } from './writer-hold.js';
@@ -192,13 +196,8 @@ export class PostgresStore implements RecordStore, MigrationSupport {
     return this.#writer.prepareBatch(id, body, vectors);
   }
 
-  prepareLines(
-    id: string,
-    body: Uint8Array,
-    firstLine: number,
-    needsIdentity = false,
-  ): Promise<PreparedRecords> {
-    return this.#writer.prepareLines(id, body, firstLine, needsIdentity);
+  prepareLines(id: string, body: Uint8Array, firstLine: number, rules?: LineRules): Promise<PreparedRecords> {
+    return this.#writer.prepareLines(id, body, firstLine, rules);
   }
 
   preparePatch(id: string, recordId: string, form: RecordForm, patch: Uint8Array): Promise<PreparedRecords> {
@@ -246,6 +245,10 @@ export class PostgresStore implements RecordStore, MigrationSupport {
   async deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number> {
     signal?.throwIfAborted();
     return await this.#measured(() => this.#writer.delete(id, request, signal));
+  }
+
+  async syncState(id: string, request: SyncStateRequest): Promise<SyncState> {
+    return await this.#catalog.read(id, (sql, entry) => readSyncState(sql, entry, request));
   }
 
   async searches(

@@ -1,6 +1,6 @@
 import { sleep } from '../../async/sleep.js';
 import { CosiftError } from '../../errors.js';
-import { groupCount, placeGroup } from './distribution.js';
+import { groupCount, placeGroup, placeTables } from './distribution.js';
 import { type Group, Groups } from './groups.js';
 import type { Sql, SqlDatabase } from './sql.js';
 
@@ -17,6 +17,8 @@ const ATTEMPT_PAUSE_MS = 1_000;
 interface Migration {
   shared: readonly string[];
   ofGroup: (group: Group) => readonly string[];
+  /** The tables that a group gets which exists already. */
+  tables?: (group: Group) => readonly string[];
 }
 
 /** The version of the tables that the first of {@link MIGRATIONS} makes. Earlier versions were not released. */
@@ -111,6 +113,19 @@ const MIGRATIONS: readonly Migration[] = [
       `ALTER TABLE ${columns} ADD COLUMN lists bigint NOT NULL DEFAULT 0`,
     ],
   },
+  {
+    shared: [],
+    ofGroup: ({ syncs }) => [
+      // What the syncs of databases keep between their rounds.
+      `CREATE TABLE ${syncs} (
+        database bigint NOT NULL,
+        name text COLLATE "C" NOT NULL,
+        state text NOT NULL,
+        PRIMARY KEY (database, name)
+      )`,
+    ],
+    tables: ({ syncs }) => [syncs],
+  },
 ];
 
 /** The version of the tables that this program uses. */
@@ -149,13 +164,17 @@ async function migrateOnce(database: SqlDatabase): Promise<void> {
     const current = await stateOf(sql);
     const count = current?.groups ?? (await groupCount(sql));
     const groups = new Groups(count);
-    for (const { shared, ofGroup } of MIGRATIONS.slice(current ? current.version + 1 - FIRST_VERSION : 0)) {
+    const due = MIGRATIONS.slice(current ? current.version + 1 - FIRST_VERSION : 0);
+    for (const { shared, ofGroup } of due) {
       for (const statement of [...shared, ...groups.all.flatMap(ofGroup)]) await sql.run(statement);
     }
     if (current === undefined) {
       for (const group of groups.all) await placeGroup(sql, group);
       await sql.run('INSERT INTO cosift.schema_version VALUES ($1::integer, $2::integer)', [VERSION, count]);
     } else if (current.version < VERSION) {
+      for (const group of groups.all) {
+        for (const { tables } of due) await placeTables(sql, tables?.(group) ?? [], group);
+      }
       await sql.run('UPDATE cosift.schema_version SET version = $1::integer', [VERSION]);
     }
   });

@@ -4,6 +4,7 @@ import type { NativeRules, NativeWrites, Prepared } from '../local/binding.js';
 import { unwrap } from '../local/unwrap.js';
 import type {
   CommitResult,
+  LineRules,
   PreparedRecords,
   RecordForm,
   StoreDeleteRequest,
@@ -31,6 +32,7 @@ import {
 } from './rows.js';
 import type { Servers } from './servers.js';
 import { arrayOf, type Sql, type SqlValue, Values } from './sql.js';
+import { keysWithPrefix, writeSyncState } from './sync-states.js';
 import { changesOf, recordsOf, tablesOf } from './tables.js';
 import { deletePassages, replacePassages } from './vectors.js';
 import { type SizedRow, sizedRow, wholeRows } from './whole-rows.js';
@@ -79,10 +81,10 @@ export class Writer {
     id: string,
     body: Uint8Array,
     firstLine: number,
-    needsIdentity: boolean,
+    { needsIdentity = false, readAt }: LineRules = {},
   ): Promise<PreparedRecords> {
     return this.#prepare(id, async (rules) =>
-      unwrap(await rules.prepareLines(body, firstLine, needsIdentity)),
+      unwrap(await rules.prepareLines(body, firstLine, needsIdentity, readAt)),
     );
   }
 
@@ -113,20 +115,25 @@ export class Writer {
     const deletion = JSON.stringify(request);
     return await this.#servers.of(id).write(async (sql) => {
       const entry = await this.#catalog.lock(sql, id);
-      if ('unwritten' in request) await checkUnwritten(sql, entry, request.unwritten);
+      if ((request.epoch ?? entry.epoch) !== entry.epoch) throw databaseNotFound(id);
       const rules = this.#catalog.rulesOf(entry);
       const plan: DeletionPlan = JSON.parse(unwrap(rules.deletion(deletion)));
       const { ids: references, start, end } = plan;
       const listColumns = listColumnsOf(entry);
+      const chosen = (values: Values) => {
+        const conditions = restrictionSql({ ...request, listColumns, start, end }, values);
+        if (references !== null) conditions.push(referencedSql(references, values));
+        if ('unwritten' in request) conditions.push(unwrittenSql(request.unwritten, values));
+        return conditions;
+      };
+      if (request.max !== undefined) await checkNumber(sql, entry, chosen, request.max);
       let { position } = entry;
       let deleted = 0;
       const { now } = entry;
       for (let last = 0; ; ) {
         signal?.throwIfAborted();
         const values = new Values();
-        const conditions = restrictionSql({ ...request, listColumns, start, end }, values);
-        if (references !== null) conditions.push(referencedSql(references, values));
-        if ('unwritten' in request) conditions.push(unwrittenSql(request.unwritten, values));
+        const conditions = chosen(values);
         conditions.push(`id > ${values.bind(last)}::bigint`);
         const rows = await sql.run<SizedRow>(
           `SELECT ${sizedRow(false)} FROM ${recordsOf(entry)} WHERE ${conditions.join(' AND ')}
@@ -149,6 +156,7 @@ export class Writer {
       if (deleted > 0) {
         await this.#finish(sql, entry, position, { nextId: entry.next_id, records: -deleted });
       }
+      if (request.state !== undefined) await writeSyncState(sql, entry, request.state);
       return deleted;
     }, signal);
   }
@@ -293,24 +301,27 @@ async function touchRecords(
   );
 }
 
-async function checkUnwritten(sql: Sql, entry: CatalogEntry, unwritten: Unwritten): Promise<void> {
-  if (unwritten.epoch !== entry.epoch) {
-    throw databaseNotFound(entry.id);
-  }
+/** @throws {CosiftError} `deletion_refused` when more than `max` records meet the conditions. */
+async function checkNumber(
+  sql: Sql,
+  entry: CatalogEntry,
+  chosen: (values: Values) => string[],
+  max: number,
+): Promise<void> {
   const values = new Values();
   const [row] = await sql.run<{ missing: number }>(
-    `SELECT count(*) AS missing FROM ${recordsOf(entry)} WHERE ${unwrittenSql(unwritten, values)}`,
+    `SELECT count(*) AS missing FROM ${recordsOf(entry)} WHERE ${['true', ...chosen(values)].join(' AND ')}`,
     values.list,
   );
   const { missing } = row as { missing: number };
-  const { max } = unwritten;
   if (missing <= max) return;
   const detail = `${missing} records would be deleted, and at most ${max} may be`;
   throw new CosiftError('deletion_refused', detail, { fields: { missing, max } });
 }
 
-function unwrittenSql({ version }: Unwritten, values: Values): string {
-  return `version <= ${values.bind(version)}::bigint`;
+function unwrittenSql({ version, prefix }: Unwritten, values: Values): string {
+  const unwritten = `version <= ${values.bind(version)}::bigint`;
+  return prefix === undefined ? unwritten : `${unwritten} AND ${keysWithPrefix(prefix, values)}`;
 }
 
 /** Writes changes after a position. With `readsData`, the data of a change may be {@link NOT_READ}. */

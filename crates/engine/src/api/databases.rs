@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::api::describe::{describe, write_description};
 use crate::api::engine::Engine;
 use crate::api::slot::is_database_id;
+use crate::api::sync_state::sync_state;
 use crate::error::{Done, Error};
 use crate::record::hexadecimal;
 use crate::settings::Settings;
@@ -115,6 +116,15 @@ impl Engine {
             let epoch = hexadecimal(database.epoch);
             let mark = json!({ "epoch": epoch, "version": version, "records": tally.records });
             Ok(mark.to_string().into_bytes())
+        });
+    }
+
+    /// The state of a sync and the records that it owns, as JSON: its stored `state`, null before the first; the number of
+    /// `records` whose keys begin with the name of the sync and `/`; the first `keys` of them after a key, in the order of
+    /// their bytes. `request` holds `name`, and perhaps `after` and `limit`.
+    pub fn sync_state(self: &Arc<Self>, id: &str, request: String, done: Done<Vec<u8>>) {
+        self.with(id, done, move |engine, database| {
+            sync_state(database, &request, &engine.limits)
         });
     }
 

@@ -13,6 +13,7 @@ mod reads;
 mod reembedding_calls;
 mod reembeddings;
 mod slot;
+mod sync_state;
 mod workers;
 mod writes;
 

@@ -165,7 +165,7 @@ pub(crate) fn switch(
     }
     // Ends its writer. The published snapshot can still be read and searched.
     source.close();
-    let prepared = store.configure(&source.current_settings());
+    let prepared = store.configure(&source.current_settings(), &source.reader);
     let swapped = prepared.and_then(|()| swap(catalog, &source, store));
     // Opens the old or the new database, whichever is in the directory now.
     let opened = catalog.open_database(id, &catalog.path(id));

@@ -86,16 +86,13 @@ impl Engine {
     }
 
     /// Deletes records; `done` gets their number. When `stop` is set before the commit, nothing is deleted. `done` gets
-    /// [`Error::DeletionRefused`] when more records are `unwritten` than the request allows.
+    /// [`Error::DeletionRefused`] when there are more records than the request allows.
     pub fn delete(self: &Arc<Self>, id: &str, request: &str, stop: StopFlag, done: Done<usize>) {
         let checked = self
             .database(id)
             .and_then(|database| Ok((database, Deletion::parse(request, &self.limits)?)))
             .and_then(|(database, deletion)| {
-                let is_former = deletion
-                    .unwritten()
-                    .is_some_and(|unwritten| unwritten.epoch != hexadecimal(database.epoch));
-                if is_former {
+                if !deletion.is_of(&hexadecimal(database.epoch)) {
                     return Err(Error::DatabaseNotFound { id: id.to_owned() });
                 }
                 Ok((database, deletion))

@@ -234,6 +234,7 @@ fn an_export_gives_the_same_rows_again() {
     let format = Format::Lines {
         first: 1,
         needs_identity: false,
+        read_at: None,
     };
     let prepared = rules.prepare(&lines, &[], format).expect("valid");
     let mut copy = Rows::default();

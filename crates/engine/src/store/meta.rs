@@ -17,6 +17,24 @@ pub(crate) const SETTINGS: &str = "settings";
 /// Key of the number of changes of the settings: 8 bytes, little-endian. It is missing before the first.
 const SETTINGS_CHANGES: &str = "settings_changes";
 
+/// What the keys of the states of syncs begin with.
+const SYNC: &str = "sync/";
+
+/// Key of the state of the sync `name`.
+pub(crate) fn sync_key(name: &str) -> String {
+    format!("{SYNC}{name}")
+}
+
+/// The states of all syncs, with their keys.
+pub(super) fn sync_states(connection: &Connection) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+    let mut statement =
+        connection.prepare_cached("SELECT key, value FROM meta WHERE key >= ?1 ORDER BY key")?;
+    let states = statement.query_map([SYNC], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let states: Vec<(String, _)> = states.collect::<Result<_, _>>()?;
+    let syncs = states.into_iter();
+    Ok(syncs.filter(|(key, _)| key.starts_with(SYNC)).collect())
+}
+
 /// Key of the random bytes that identify the store.
 pub(super) const STORE_ID: &str = "store_id";
 

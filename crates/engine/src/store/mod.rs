@@ -44,7 +44,7 @@ pub use header::Header;
 pub(crate) use inspection::{
     Continuation, Findings, Inspection, LastChanges, Problem, Repaired, Rows, remove_acknowledged,
 };
-pub(crate) use meta::{CREATED_AT, SETTINGS};
+pub(crate) use meta::{CREATED_AT, SETTINGS, sync_key};
 pub(crate) use moment::Moment;
 pub(crate) use paths::{has_traces, store_path};
 pub(crate) use reader::Reader;

@@ -12,7 +12,7 @@ use crate::store::access::Access;
 use crate::store::error::StoreError;
 use crate::store::header::Header;
 use crate::store::idle_connections::IdleConnections;
-use crate::store::meta::read_meta;
+use crate::store::meta::{read_meta, sync_states};
 use crate::store::state::{State, state_of};
 use crate::store::stored_record::{COLUMNS, StoredRecord, read};
 
@@ -217,6 +217,11 @@ impl Reader {
     /// The value under `key` of the table `meta`; the settings are under `settings`.
     pub(crate) fn meta(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
         self.read(|transaction| read_meta(transaction, key))
+    }
+
+    /// The states of all syncs, with their keys in the table `meta`.
+    pub(crate) fn sync_states(&self) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        self.read(|transaction| sync_states(transaction))
     }
 
     /// Runs `read` in one transaction, so that all of its statements see the same commit.

@@ -63,8 +63,24 @@ impl Store {
     /// written, and the next commit may succeed. Any other: the store is poisoned, and whether it was written shows
     /// when it is opened again.
     pub(crate) fn commit(&mut self, writes: &[Write<'_>]) -> Result<(), StoreError> {
+        self.commit_with(writes, None)
+    }
+
+    /// Like [`Store::commit`], and writes a value under a key of the table `meta` in the same transaction.
+    ///
+    /// # Errors
+    /// As [`Store::commit`].
+    pub(crate) fn commit_with(
+        &mut self,
+        writes: &[Write<'_>],
+        meta: Option<(&str, &[u8])>,
+    ) -> Result<(), StoreError> {
         let start = self.status.state;
-        if !writes.is_empty() {
+        if writes.is_empty() {
+            if let Some((key, value)) = meta {
+                self.set_meta(key, value)?;
+            }
+        } else {
             let begins = !self.generation_begun;
             let clock = self.clock;
             self.status.state = self.write(|transaction| {
@@ -79,6 +95,9 @@ impl Store {
                 let state = batch.state();
                 write_meta(transaction, STATE, &state.to_bytes())?;
                 write_clock(transaction, clock)?;
+                if let Some((key, value)) = meta {
+                    write_meta(transaction, key, value)?;
+                }
                 Ok(state)
             })?;
             self.generation_begun = true;

@@ -139,7 +139,8 @@ pub(crate) fn stage_commit(
         };
         let staged = match compared {
             Ok(Comparison::Same(id)) => {
-                Ok(stage.touch(id, record.new.synced.unwrap_or(context.now)))
+                let before = stage.times_of(id).synced;
+                Ok(stage.touch(id, record.new.synced_after(Some(before), context.now)))
             }
             Ok(Comparison::Keyed(id)) => Ok(stage_key(stage, context, (id, record))?),
             Ok(compared) => match checked_vectors(stage, prepared, &vectors, record)? {

@@ -13,10 +13,10 @@ use crate::record::{RecordId, RecordRow, UuidMaker};
 use crate::runtime::EventCode;
 use crate::settings::Settings;
 use crate::snapshot::{Coding, Snapshot};
-use crate::store::{Header, Store};
+use crate::store::{Header, Store, sync_key};
 use crate::write::Shared;
 use crate::write::commit::{Commit, Committed, stage_commit};
-use crate::write::deletion::Unwritten;
+use crate::write::deletion::{SyncState, Unwritten};
 use crate::write::deletion_matches::{Deleted, DeletionMatches};
 use crate::write::snapshot_builder::{CommitChanges, SnapshotBuilder};
 use crate::write::stage::Stage;
@@ -57,7 +57,7 @@ impl Committer {
     pub(crate) fn commit(&mut self, group: &[Commit]) -> Result<Vec<Committed>, Error> {
         let start = Instant::now();
         let (stage, outcomes) = self.stage_group(group)?;
-        self.write_and_publish(stage, start)?;
+        self.write_and_publish(stage, None, start)?;
         Ok(outcomes)
     }
 
@@ -77,6 +77,7 @@ impl Committer {
         if matches.is_stopped() {
             return Err(Error::Stopped);
         }
+        matches.check_number(records.len())?;
         matches.check_conditions(&self.shared.published.read())?;
         let mut stage = self.new_stage();
         let now = self.store.now();
@@ -85,27 +86,23 @@ impl Committer {
         for &(id, row) in &records {
             stage.delete(id, row, now);
         }
-        self.write_and_publish(stage, start)?;
+        self.write_and_publish(stage, matches.state(), start)?;
         Ok(Deleted::Records(records.len()))
     }
 
     /// The records that no commit after a version wrote or touched.
-    ///
-    /// # Errors
-    /// [`Error::DeletionRefused`] when there are more records than `max`.
     fn unwritten(&self, unwritten: &Unwritten) -> Result<Vec<(RecordId, RecordRow)>, Error> {
-        let &Unwritten { version, max, .. } = unwritten;
-        let ids = self.store.reader().unwritten_since(version)?;
-        let missing = ids.len() as u64;
-        if missing > max {
-            return Err(Error::DeletionRefused { missing, max });
-        }
+        let ids = self.store.reader().unwritten_since(unwritten.version)?;
         let published = self.shared.published.read();
-        let row_of = |id| published.index.find_id(&published.snapshot, id);
-        let records = ids.into_iter().map(RecordId);
-        Ok(records
-            .filter_map(|id| row_of(id).map(|row| (id, row)))
-            .collect())
+        let snapshot = &published.snapshot;
+        let is_chosen = |row| {
+            let (block, slot) = snapshot.at(row);
+            (unwritten.prefix.as_deref())
+                .is_none_or(|prefix| block.key(slot).is_some_and(|key| key.starts_with(prefix)))
+        };
+        let find = |id| Some((id, published.index.find_id(snapshot, id)?));
+        let records = ids.into_iter().map(RecordId).filter_map(find);
+        Ok(records.filter(|&(_, row)| is_chosen(row)).collect())
     }
 
     /// Changes settings that no vector depends on: writes them to the store, then publishes them.
@@ -199,12 +196,23 @@ impl Committer {
             .collect())
     }
 
-    /// Makes a stage durable, then visible to readers. The commit began at `start`.
-    fn write_and_publish(&mut self, stage: Stage, start: Instant) -> Result<(), Error> {
+    /// Makes a stage durable with the state of a sync, if there is one, then visible to readers. The commit began at
+    /// `start`.
+    fn write_and_publish(
+        &mut self,
+        stage: Stage,
+        state: Option<&SyncState>,
+        start: Instant,
+    ) -> Result<(), Error> {
         let writes = stage.store_writes();
         let is_empty = writes.is_empty();
-        if !is_empty {
-            self.store.commit(&writes)?;
+        match state {
+            Some(state) => {
+                let (key, text) = (sync_key(&state.name), state.text.as_bytes());
+                self.store.commit_with(&writes, Some((&key, text)))?;
+            }
+            None if is_empty => {}
+            None => self.store.commit(&writes)?,
         }
         drop(writes);
         #[cfg(test)]

@@ -21,26 +21,58 @@ pub(crate) struct Deletion {
     /// What records must be like, each with its place in `ids`.
     conditions: Vec<(usize, Condition)>,
     unwritten: Option<Unwritten>,
+    /// The epoch of the database, in hexadecimal.
+    epoch: Option<String>,
+    max: Option<u64>,
+    state: Option<SyncState>,
     filter: Option<Filter>,
     time_range: TimeRange,
 }
 
-/// The records that no commit after `version` wrote or touched, if there are at most `max`.
+/// The records that no commit after `version` wrote or touched. With `prefix`, only those whose keys begin with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Unwritten {
-    /// The epoch of the database, in hexadecimal.
-    pub(crate) epoch: String,
     pub(crate) version: u64,
-    pub(crate) max: u64,
+    pub(crate) prefix: Option<String>,
 }
 
 impl Unwritten {
     fn of(value: &Value) -> Option<Self> {
         Some(Self {
-            epoch: value.get("epoch")?.as_str()?.to_owned(),
             version: value.get("version")?.as_u64()?,
-            max: value.get("max")?.as_u64()?,
+            prefix: value
+                .get("prefix")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
         })
+    }
+}
+
+/// What a sync keeps between its rounds. It is stored in the commit of a deletion.
+#[derive(Clone, Debug)]
+pub(crate) struct SyncState {
+    pub(crate) name: String,
+    /// JSON.
+    pub(crate) text: String,
+}
+
+/// Bytes of a [`SyncState`].
+const MAX_SYNC_STATE: usize = 1 << 20;
+
+impl SyncState {
+    /// # Errors
+    /// [`Error::Invalid`] for a state that is too large.
+    fn of(value: &Value) -> Result<Option<Self>, Error> {
+        let text = |member| value.get(member).and_then(Value::as_str);
+        let (Some(name), Some(text)) = (text("name"), text("text")) else {
+            return Ok(None);
+        };
+        if text.len() > MAX_SYNC_STATE {
+            let detail = format!("the state of a sync has more than {MAX_SYNC_STATE} bytes");
+            return Err(Error::request("/state", detail));
+        }
+        let (name, text) = (name.to_owned(), text.to_owned());
+        Ok(Some(Self { name, text }))
     }
 }
 
@@ -82,7 +114,8 @@ impl RecordRef {
 
 impl Deletion {
     /// Reads a deletion from JSON: `ids`, or `filter` and `time_range`; and `forced_filter`. Or `unwritten`, an object with
-    /// `epoch`, `version` and `max`.
+    /// `version` and perhaps `prefix`. With `epoch`, a database of another epoch is not found. With `max`, a deletion of more records is refused. With `state`, an object
+    /// with `name` and `text`, the commit also stores the state of a sync.
     ///
     /// # Errors
     /// [`Error::Invalid`] with a pointer for whatever does not fit.
@@ -117,10 +150,14 @@ impl Deletion {
                 "give either ids, or a filter or time_range or both",
             ));
         }
+        let state = request.get("state").map(SyncState::of).transpose()?;
         Ok(Self {
             ids,
             conditions,
             unwritten,
+            epoch: request.text("epoch")?.map(str::to_owned),
+            max: request.integer("max")?,
+            state: state.flatten(),
             filter: request.filter(Variant::B)?,
             time_range: request.time_range()?,
         })
@@ -158,6 +195,28 @@ impl Deletion {
     /// The mark of the last write before which the records were written; `None` for other deletions.
     pub(crate) fn unwritten(&self) -> Option<&Unwritten> {
         self.unwritten.as_ref()
+    }
+
+    /// Whether the deletion is of the database of this epoch.
+    pub(crate) fn is_of(&self, epoch: &str) -> bool {
+        self.epoch.as_deref().is_none_or(|given| given == epoch)
+    }
+
+    /// Checks how many records are deleted.
+    ///
+    /// # Errors
+    /// [`Error::DeletionRefused`].
+    pub(super) fn check_number(&self, records: usize) -> Result<(), Error> {
+        let missing = records as u64;
+        match self.max.filter(|&max| missing > max) {
+            Some(max) => Err(Error::DeletionRefused { missing, max }),
+            None => Ok(()),
+        }
+    }
+
+    /// The state of a sync to store.
+    pub(crate) fn state(&self) -> Option<&SyncState> {
+        self.state.as_ref()
     }
 
     pub(crate) fn time_range(&self) -> TimeRange {

@@ -12,7 +12,7 @@ use crate::filter::BoundFilter;
 use crate::record::{RecordId, RecordRow, TimeRange};
 use crate::runtime::{StopCheck, StopFlag, Stopped};
 use crate::snapshot::{Block, Published, PublishedCell, Snapshot};
-use crate::write::deletion::{Deletion, Unwritten};
+use crate::write::deletion::{Deletion, SyncState, Unwritten};
 
 /// A deletion and its matches in a snapshot, which need no test in a later snapshot.
 #[derive(Clone)]
@@ -61,6 +61,16 @@ impl DeletionMatches {
 
     pub(crate) fn unwritten(&self) -> Option<&Unwritten> {
         self.deletion.unwritten()
+    }
+
+    /// # Errors
+    /// As [`Deletion::check_number`].
+    pub(crate) fn check_number(&self, records: usize) -> Result<(), Error> {
+        self.deletion.check_number(records)
+    }
+
+    pub(crate) fn state(&self) -> Option<&SyncState> {
+        self.deletion.state()
     }
 
     /// Checks the conditions of the deletion on the records of the last snapshot that was tested.

@@ -82,6 +82,7 @@ pub(crate) fn parse(
         Format::Lines {
             first,
             needs_identity,
+            read_at,
         } => {
             for (line, text) in (first..).zip(body.split(|&byte| byte == b'\n')) {
                 let text = text.trim_ascii();
@@ -89,7 +90,8 @@ pub(crate) fn parse(
                     continue;
                 }
                 let checked = parse_line(text, needs_identity, settings.flatten, limits);
-                let checked = checked.and_then(|new| {
+                let checked = checked.and_then(|mut new| {
+                    new.read_at = read_at;
                     check(settings, Some(line), new).map_err(|problem| vec![problem])
                 });
                 match checked {

@@ -25,6 +25,9 @@ pub enum Format {
         first: u64,
         /// Whether a record without `id`, `uuid` and `key` is a bad line.
         needs_identity: bool,
+        /// When the source of the records was read, milliseconds since 1970: their time of last sync, unless the stored
+        /// one is later.
+        read_at: Option<i64>,
     },
 }
 

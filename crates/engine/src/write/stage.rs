@@ -195,7 +195,8 @@ impl Stage {
         vectors: Vectors,
     ) -> Upserted {
         let new = &record.new;
-        let synced = new.synced.unwrap_or(context.now);
+        let before = compared.record().map(|id| self.records[&id].times.synced);
+        let synced = new.synced_after(before, context.now);
         let (id, uuid, key, times, status) = match compared {
             Comparison::Same(id) | Comparison::Keyed(id) | Comparison::Different(id) => {
                 let before = &self.records[id];

@@ -105,7 +105,7 @@ fn by_their_last_write() {
     assert_eq!(mark["records"], 10);
     let unwritten = |epoch: &serde_json::Value, max: u64| {
         let version = &mark["version"];
-        json!({ "unwritten": { "epoch": epoch, "version": version, "max": max } })
+        json!({ "unwritten": { "version": version }, "epoch": epoch, "max": max })
     };
     // Nothing about these records changes.
     assert_eq!(put(&ids[..4]).results[0].status, Status::Unchanged);

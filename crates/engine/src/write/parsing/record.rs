@@ -25,6 +25,8 @@ pub(crate) struct NewRecord {
     pub(crate) changed: Option<i64>,
     /// When it was last seen, milliseconds since 1970, UTC.
     pub(crate) synced: Option<i64>,
+    /// When its source was read, in place of `synced`.
+    pub(crate) read_at: Option<i64>,
     /// Its embedding, as given: finite numbers, not normalised.
     pub(crate) vector: Option<Vec<f64>>,
     /// The passages of its text, in place of `vector`.
@@ -38,6 +40,14 @@ pub(crate) struct NewRecord {
 }
 
 impl NewRecord {
+    /// The time of last sync after a commit at `now`. `before` is that of the stored record, if there is one.
+    pub(crate) fn synced_after(&self, before: Option<i64>, now: i64) -> i64 {
+        match self.read_at {
+            Some(read_at) => before.map_or(read_at, |before| before.max(read_at)),
+            None => self.synced.unwrap_or(now),
+        }
+    }
+
     /// # Errors
     /// A validation error for a record of more bytes than `max`.
     fn check_size(&self, max: usize) -> Result<(), ValidationError> {

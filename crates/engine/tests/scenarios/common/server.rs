@@ -158,6 +158,7 @@ impl Server {
         let format = Format::Lines {
             first,
             needs_identity,
+            read_at: None,
         };
         self.prepare(id, body, Vec::new(), format)
     }

@@ -1,0 +1,91 @@
+import type { Data } from '../schema/public-types.js';
+
+/** What a source needs to continue: a JSON object of a few kilobytes. */
+export type Bookmark = Readonly<Record<string, unknown>>;
+
+/** A row of a source. `key` is unique within the source. Times are ISO 8601 with an offset. */
+export interface SourceRow {
+  key: string;
+  data: Data;
+  created?: string | undefined;
+  changed?: string | undefined;
+}
+
+/** A row that cannot become a record. */
+export interface RefusedRow {
+  key: string;
+  reason: string;
+}
+
+export interface SourceBatch {
+  rows: readonly SourceRow[];
+  refused?: readonly RefusedRow[];
+  /** Keys without a row. Only in rounds of the kinds `changes` and `keys`. */
+  gone?: readonly string[];
+}
+
+/** What a source says about itself: to show it before a sync, and to see that it is still the same. */
+export interface SourceShape {
+  /** Differs for another server, another file, and the same one after it was restored. */
+  identity: string;
+  columns: readonly { name: string; type: string }[];
+  /** The columns of the key. */
+  key: readonly string[];
+  /** Hazards that were found. */
+  notices: readonly string[];
+}
+
+/** What a source has at one moment, or what changed until then. It is read once. */
+export interface Round {
+  /**
+   * `complete`: every row, so that all others are gone. `changes`: the rows that changed since the bookmark, and keys
+   * that are gone. `keys`: the changed rows, and then the keys of all rows.
+   */
+  kind: 'complete' | 'changes' | 'keys';
+  /** The moment of the snapshot, or the last one before its rows are read. */
+  readAt: Date;
+  /** The number of rows to expect, if it is known. */
+  total?: number | undefined;
+  /** Up to 1,000 rows each. An error means that the round is incomplete, so that nothing is deleted. */
+  batches: AsyncIterable<SourceBatch>;
+  /** The keys of all rows, in ascending order of their bytes in UTF-8. Read after `batches`, in rounds of the kind `keys`. */
+  keys?: AsyncIterable<readonly string[]> | undefined;
+  /** Where the next round begins. Called after the round was read to its end. */
+  bookmark(): Bookmark | null;
+}
+
+/** Where rows come from. Its calls are made one after the other. They fail with a {@link SourceError}. */
+export interface SyncSource {
+  shape(signal: AbortSignal): Promise<SourceShape>;
+  /**
+   * Begins a round. `whole` asks for the kind `complete`. Resolves with null when nothing has changed since `bookmark`,
+   * which happens only without `whole`.
+   */
+  round(bookmark: Bookmark | null, whole: boolean, signal: AbortSignal): Promise<Round | null>;
+  close(): Promise<void>;
+}
+
+/**
+ * Why a source cannot be read. `retry`: it may work soon, such as after a lost connection. `failed`: somebody must do
+ * something, which the message names. The message has no secrets, such as a URL with a password.
+ */
+export class SourceError extends Error {
+  override readonly name = 'SourceError';
+  readonly kind: 'retry' | 'failed';
+
+  constructor(kind: 'retry' | 'failed', message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
+
+/**
+ * The key of a row: the values of its key columns, joined by `/`. In a value, `%`, `/` and control characters are
+ * percent-encoded, so that different rows have different keys.
+ */
+export function keyOf(parts: readonly string[]): string {
+  return parts.map((part) => part.replaceAll(ENCODED, encodeURIComponent)).join('/');
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it finds.
+const ENCODED = /[%/\u0000-\u001f\u007f-\u009f]/g;

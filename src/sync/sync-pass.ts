@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import type { SyncTarget } from '../databases/index.js';
+import { CosiftError, isCode } from '../errors.js';
+import type { LineSummary } from '../schema/index.js';
+import { RefusedRows } from './refused-rows.js';
+import { RoundLines } from './round-lines.js';
+import type { Round, SourceShape, SyncSource } from './source.js';
+import type { SyncCounts, SyncProgress } from './sync-progress.js';
+import { parseState, type StoredSync, stateText } from './sync-state.js';
+
+/** So many records may always be deleted, unless none would be left. */
+const ALWAYS_ALLOWED = 10;
+
+/** Keys that are read from the store at a time. */
+const KEYS_AT_ONCE = 50_000;
+
+export interface PassOptions {
+  name: string;
+  /** How many records may be deleted. Default: a tenth of them, or ten. */
+  maxDeletes: number | undefined;
+  /** Deletes what the last pass withheld, and no more records than these. */
+  confirm: boolean;
+  /** Asks for all rows, although the bookmark would allow less. */
+  whole: boolean;
+  signal: AbortSignal;
+  /** Called with the rows that were read and written so far. */
+  onProgress: (progress: SyncProgress) => void;
+}
+
+/** The outcome of a pass. */
+export interface Passed {
+  counts: SyncCounts;
+  /** The moment of the source that the records show. */
+  asOf: Date;
+  /** Whether the source has rows that no pass delivered, so that the next one must ask for all. */
+  doubts: boolean;
+}
+
+/**
+ * Brings the records of a source up to date with one of its rounds.
+ *
+ * Records are written batch by batch. What the source lacks is deleted after the round was read to its end, in one commit with
+ * the state. So a pass that is interrupted at any moment deletes nothing. The next one asks for all rows, if this one has
+ * written any.
+ */
+export async function syncPass(
+  source: SyncSource,
+  target: SyncTarget,
+  options: PassOptions,
+): Promise<Passed> {
+  const { name, signal } = options;
+  // Before the state is read: a database that is dropped and created again meanwhile gets no state.
+  const { epoch, version } = await target.mark();
+  const before = parseState((await target.state()).state);
+  const shape = await source.shape(signal);
+  const identity = identityOf(shape);
+  const continues = before !== null && before.source === identity && before.withheld === 0;
+  const whole = options.whole || options.confirm || !continues || before.bookmark === null;
+  const askedAt = new Date();
+  const round = await source.round(whole ? null : before.bookmark, whole, signal);
+  if (whole && round?.kind !== 'complete') {
+    throw new CosiftError('internal', `the source "${name}" gave no complete round`);
+  }
+  const refused = new RefusedRows(round?.kind === 'complete' ? undefined : before?.refused);
+  if (round === null) {
+    const counts = { ...NOTHING, refused: refused.count };
+    return { counts, asOf: askedAt, doubts: false };
+  }
+  const prefix = `${name}/`;
+  const lines = new RoundLines(round, prefix, refused);
+  // Once records are written, the bookmark says no more what they are, until the pass is complete: a row that it wrote may be
+  // gone at the next one, which a round of changes since the bookmark would not tell.
+  const begin = async () => {
+    if (before === null || before.bookmark === null) return;
+    const text = stateText({ ...before, bookmark: null });
+    await target.remove({ ids: [], epoch, state: { name, text } }, signal);
+  };
+  const { created, changed, unchanged } = await upsert(target, round, lines, begin, options);
+  const { records } = await target.state();
+  const { gone, unknown } = await compareKeys(target, round, prefix, refused);
+  const asOf = round.readAt;
+  const chosen =
+    round.kind === 'complete'
+      ? { unwritten: { version, prefix } }
+      : { ids: [...lines.gone, ...gone].map((key) => `key:${prefix}${key}`) };
+  const state: StoredSync = {
+    bookmark: round.bookmark(),
+    source: identity,
+    as_of: asOf.toISOString(),
+    records,
+    refused: { count: refused.count, rows: refused.rows },
+    withheld: 0,
+  };
+  const confirmed = options.confirm ? (before?.withheld ?? 0) : 0;
+  const max = Math.max(confirmed, allowed(options.maxDeletes, records, records - created, before));
+  const commit = (deletion: typeof chosen, withheld: number) => {
+    const text = stateText({ ...state, withheld });
+    return target.remove(
+      { ...deletion, epoch, ...(withheld === 0 && { max }), state: { name, text } },
+      signal,
+    );
+  };
+  let [deleted, withheld] = [0, 0];
+  try {
+    deleted = await commit(chosen, 0);
+  } catch (error) {
+    if (!isCode(error, 'deletion_refused')) throw error;
+    withheld = Number(error.fields.missing);
+    await commit({ ids: [] }, withheld);
+  }
+  const written = created + changed;
+  const counts = { read: lines.read, written, unchanged, deleted, refused: refused.count, withheld };
+  return { counts, asOf, doubts: unknown > refused.others };
+}
+
+const NOTHING: SyncCounts = { read: 0, written: 0, unchanged: 0, deleted: 0, refused: 0, withheld: 0 };
+
+/** Identifies the source and what it makes records of. */
+function identityOf({ identity, columns, key }: SourceShape): string {
+  return createHash('sha256').update(JSON.stringify({ identity, columns, key })).digest('hex');
+}
+
+/** Writes the rows of a round. `begin` is called before the first of them. */
+async function upsert(
+  target: SyncTarget,
+  round: Round,
+  lines: RoundLines,
+  begin: () => Promise<void>,
+  { signal, onProgress }: PassOptions,
+): Promise<LineSummary> {
+  const chunks = async function* () {
+    let hasBegun = false;
+    for await (const chunk of lines.chunks()) {
+      if (!hasBegun) await begin();
+      hasBegun = true;
+      yield chunk;
+    }
+  };
+  for await (const event of target.upsert(chunks(), round.readAt.getTime(), signal)) {
+    if (event.type === 'summary') return event;
+    if (event.type === 'problem') {
+      lines.refuseLine(event.line, `${event.pointer}${event.pointer && ': '}${event.detail}`);
+      continue;
+    }
+    lines.commit(event.lines);
+    onProgress({ rows: event.lines, total: round.total });
+  }
+  throw new CosiftError('internal', 'the upsert ended without a summary');
+}
+
+/** How many records may be deleted. `former` are those that were there before the pass, of `records`. */
+function allowed(
+  maxDeletes: number | undefined,
+  records: number,
+  former: number,
+  before: StoredSync | null,
+): number {
+  // An interrupted pass may have written records that this one did not create. They do not count, because all of them are
+  // new where the source was exchanged. Before the first state, the source itself is all that is known.
+  const known = before === null ? records : Math.min(before.records, former);
+  const max = maxDeletes ?? Math.max(ALWAYS_ALLOWED, Math.floor(known / 10));
+  // A source without rows is more likely one that failed than one that is empty.
+  return Math.max(0, Math.min(max, records - 1));
+}
+
+/** Compares the keys of a round with those of the records: `gone` are without a row, `unknown` rows without a record. */
+async function compareKeys(
+  target: SyncTarget,
+  { kind, keys }: Round,
+  prefix: string,
+  refused: RefusedRows,
+): Promise<{ gone: string[]; unknown: number }> {
+  const gone: string[] = [];
+  let unknown = 0;
+  if (kind !== 'keys' || keys === undefined) return { gone, unknown };
+  const refusedHere = new Set<string>();
+  const owned = ownedKeys(target, prefix)[Symbol.asyncIterator]();
+  let next = await owned.next();
+  for await (const part of keys) {
+    for (const key of part) {
+      while (!next.done && comesBefore(next.value, key)) {
+        gone.push(next.value);
+        next = await owned.next();
+      }
+      const isRefused = refused.has(key);
+      if (isRefused) refusedHere.add(key);
+      if (!next.done && next.value === key) next = await owned.next();
+      else if (!isRefused) unknown += 1;
+    }
+  }
+  for (; !next.done; next = await owned.next()) gone.push(next.value);
+  for (const { key } of refused.rows) if (!refusedHere.has(key)) refused.remove(key);
+  return { gone, unknown };
+}
+
+async function* ownedKeys(target: SyncTarget, prefix: string): AsyncGenerator<string, void, undefined> {
+  for (let after: string | undefined; ; ) {
+    const { keys } = await target.state({ limit: KEYS_AT_ONCE, after });
+    for (const key of keys) yield key.slice(prefix.length);
+    if (keys.length < KEYS_AT_ONCE) return;
+    after = keys.at(-1);
+  }
+}
+
+/** In the order of the bytes in UTF-8. */
+function comesBefore(a: string, b: string): boolean {
+  return a !== b && Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
+}

@@ -1,0 +1,32 @@
+import type { Bookmark, RefusedRow } from './source.js';
+
+/** Bytes of the text of a state. The store takes twice as many. */
+const MAX_BYTES = 1 << 19;
+
+/** What a sync keeps in the store, in the same commit as the records that it describes. */
+export interface StoredSync {
+  /** Where the next round begins. */
+  bookmark: Bookmark | null;
+  /** Identifies the source, its columns and its key. */
+  source: string;
+  /** The moment of the source that the records show, ISO 8601. */
+  as_of: string;
+  /** The number of records before the deletions of the round. */
+  records: number;
+  /** How many rows could not become records, and the first of them. */
+  refused: { count: number; rows: readonly RefusedRow[] };
+  /** How many records wait for a confirmation to be deleted. */
+  withheld: number;
+}
+
+export function parseState(text: string | null): StoredSync | null {
+  return text === null ? null : (JSON.parse(text) as StoredSync);
+}
+
+/** The text of a state. Leaves out refused rows where it would be too long. */
+export function stateText(state: StoredSync): string {
+  const text = JSON.stringify(state);
+  const { count, rows } = state.refused;
+  if (rows.length === 0 || Buffer.byteLength(text) <= MAX_BYTES) return text;
+  return stateText({ ...state, refused: { count, rows: rows.slice(0, rows.length >> 1) } });
+}

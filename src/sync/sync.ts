@@ -1,0 +1,193 @@
+import { LinkedAbort } from '../async/linked-abort.js';
+import { backoffMs, sleep } from '../async/sleep.js';
+import type { SyncTarget } from '../databases/index.js';
+import { CosiftError, ERRORS } from '../errors.js';
+import { type RefusedRow, SourceError, type SyncSource } from './source.js';
+import { type Passed, syncPass } from './sync-pass.js';
+import type { SyncCounts, SyncProgress } from './sync-progress.js';
+import { parseState } from './sync-state.js';
+
+/** Attempts of a pass that somebody waits for. */
+const MAX_ATTEMPTS = 10;
+
+/** The first pause after a failure, and the longest one. */
+const FIRST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 60_000;
+
+export interface SyncSettings {
+  /** The records of the source have keys that begin with it and `/`. */
+  name: string;
+  /** How many records a pass may delete. Default: a tenth of them, or ten. */
+  maxDeletes?: number | undefined;
+  /** Ends the sync, with the reason of the signal. */
+  signal?: AbortSignal | undefined;
+  onProgress?: ((progress: SyncProgress) => void) | undefined;
+}
+
+/** How far a sync is. */
+export interface SyncStatus {
+  /**
+   * `new`: no pass was complete yet. `reading`: a pass runs. `waiting`: the next attempt is after a failure that may end by
+   * itself. `failed`: somebody must do something. `withheld`: deletions wait for `confirm`. `in_step`: none of these.
+   */
+  state: 'new' | 'reading' | 'waiting' | 'failed' | 'withheld' | 'in_step';
+  /** The moment of the source that the records show; absent before the first complete pass. */
+  inStepAsOf?: Date;
+  /** The number of records of the source. */
+  records: number;
+  /** How many rows could not become records. */
+  refused: number;
+  /** The first 1,000 of them. */
+  refusedRows: readonly { readonly key: string; readonly reason: string }[];
+  /** How many records wait for a confirmation to be deleted. */
+  withheld: number;
+  /** Why the last attempt failed. */
+  reason?: string;
+  /** When the next attempt begins. */
+  nextAttempt?: Date;
+}
+
+/** A failure, and when the next attempt begins. */
+interface Failure {
+  state: 'waiting' | 'failed';
+  reason: string;
+  nextAttempt?: Date;
+}
+
+/** Keeps the records of a source in step with it. Passes run one after the other. */
+export class Sync {
+  readonly #source: SyncSource;
+  readonly #target: SyncTarget;
+  readonly #settings: SyncSettings;
+  readonly #end: LinkedAbort;
+  /** Resolves once no pass runs. */
+  #idle: Promise<unknown> = Promise.resolve();
+  /** The pass that begins after the running one, for all who wait to be in step. */
+  #next: Promise<Date> | undefined;
+  #isReading = false;
+  #failure: Failure | undefined;
+  #asOf: Date | undefined;
+  #doubts = false;
+  #closed: Promise<void> | undefined;
+
+  /** @internal Takes over `source` and `target`, and releases both in `close`. */
+  constructor(source: SyncSource, target: SyncTarget, settings: SyncSettings) {
+    this.#source = source;
+    this.#target = target;
+    this.#settings = settings;
+    this.#end = new LinkedAbort(settings.signal, target.closing);
+    this.#end.signal.addEventListener('abort', () => this.close().catch(() => undefined), { once: true });
+  }
+
+  /** Makes one pass. After failures that may end by themselves, it tries again, up to ten times in all. */
+  async once(): Promise<SyncCounts> {
+    return (await this.#queued(() => this.#attempts(MAX_ATTEMPTS))).counts;
+  }
+
+  /**
+   * Resolves once a pass that began after this call is complete, with the moment of the source that the records show. Tries
+   * again after every failure, until the sync is closed.
+   */
+  async inStep(): Promise<Date> {
+    this.#next ??= this.#queued(async () => {
+      this.#next = undefined;
+      return (await this.#attempts(Number.POSITIVE_INFINITY)).asOf;
+    });
+    return await this.#next;
+  }
+
+  /** Makes one pass that also deletes the records that the last one withheld, and no more than these. */
+  async confirm(): Promise<SyncCounts> {
+    return (await this.#queued(() => this.#attempts(MAX_ATTEMPTS, true))).counts;
+  }
+
+  async status(): Promise<SyncStatus> {
+    const { state: text, records } = await this.#target.state();
+    const stored = parseState(text);
+    const asOf = this.#asOf ?? (stored === null ? undefined : new Date(stored.as_of));
+    const { count, rows }: { count: number; rows: readonly RefusedRow[] } = stored?.refused ?? {
+      count: 0,
+      rows: [],
+    };
+    const withheld = stored?.withheld ?? 0;
+    const quiet = withheld > 0 ? 'withheld' : asOf === undefined ? 'new' : 'in_step';
+    return {
+      state: this.#isReading ? 'reading' : (this.#failure?.state ?? quiet),
+      ...(asOf && { inStepAsOf: asOf }),
+      records,
+      refused: count,
+      refusedRows: rows,
+      withheld,
+      ...(this.#failure && { reason: this.#failure.reason }),
+      ...(this.#failure?.nextAttempt && { nextAttempt: this.#failure.nextAttempt }),
+    };
+  }
+
+  /** Ends the running pass, which the next sync of the source makes again. Each call returns the same promise. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#end.abort(new CosiftError('stopped', `the sync "${this.#settings.name}" was closed`));
+    this.#end.unlink();
+    await this.#idle;
+    try {
+      await this.#source.close();
+    } finally {
+      this.#target.release();
+    }
+  }
+
+  /** Runs `work` after the running pass. */
+  async #queued<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#idle.then(work);
+    this.#idle = result.catch(() => undefined);
+    return await result;
+  }
+
+  /** Makes a pass. Failures that may end by themselves are repeated up to `max` times, all others only without a maximum. */
+  async #attempts(max: number, confirm = false): Promise<Passed> {
+    for (let failures = 0; ; ) {
+      try {
+        return await this.#pass(confirm);
+      } catch (error) {
+        this.#end.signal.throwIfAborted();
+        const state = isTemporary(error) ? 'waiting' : 'failed';
+        const reason = error instanceof Error ? error.message : String(error);
+        failures += 1;
+        const repeats = state === 'waiting' ? failures < max : max === Number.POSITIVE_INFINITY;
+        this.#failure = { state: repeats ? state : 'failed', reason };
+        if (!repeats) throw error;
+        const pause =
+          state === 'waiting' ? backoffMs(failures - 1, FIRST_PAUSE_MS, MAX_PAUSE_MS) : MAX_PAUSE_MS;
+        this.#failure.nextAttempt = new Date(Date.now() + pause);
+        await sleep(pause, this.#end.signal);
+      }
+    }
+  }
+
+  async #pass(confirm: boolean): Promise<Passed> {
+    const { signal } = this.#end;
+    signal.throwIfAborted();
+    const { name, maxDeletes, onProgress = () => undefined } = this.#settings;
+    const options = { name, maxDeletes, confirm, whole: this.#doubts, signal, onProgress };
+    this.#isReading = true;
+    try {
+      const passed = await syncPass(this.#source, this.#target, options);
+      this.#failure = undefined;
+      this.#asOf = passed.asOf;
+      this.#doubts = passed.doubts;
+      return passed;
+    } finally {
+      this.#isReading = false;
+    }
+  }
+}
+
+/** Whether a failure may end without anybody doing something. */
+function isTemporary(error: unknown): boolean {
+  if (error instanceof SourceError) return error.kind === 'retry';
+  return error instanceof CosiftError && [429, 503, 507].includes(ERRORS[error.code].status);
+}
