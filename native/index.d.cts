@@ -221,6 +221,17 @@ export declare class NativeSearch {
   page(content: NativePageContent, scores: Array<number>): Promise<Buffer | NativeFailure>
 }
 
+/** A SQLite file of another program, which is only read. Only for a process that does nothing else. */
+export declare class NativeSqliteFile {
+  /** Opens a file that exists. Throws if it cannot be opened. */
+  constructor(path: string)
+  /**
+   * Runs a statement and writes its rows to standard output, each as a line with a JSON list. Then follows a line with an
+   * object: `{}`, or `{"error","is_busy"}`. Throws if the output is closed.
+   */
+  answer(statement: string): void
+}
+
 /** The texts of rows that a model embeds. */
 export declare class NativeTexts {
   /** The texts to embed. */

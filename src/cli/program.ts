@@ -21,6 +21,7 @@ import { reembedCommand } from './reembed.js';
 import { restoreCommand } from './restore/command.js';
 import { searchCommand } from './search.js';
 import { serveCommand } from './serve.js';
+import { syncCommand } from './sync/command.js';
 
 export function makeProgram(): Command {
   return new Command('cosift')
@@ -33,7 +34,7 @@ export function makeProgram(): Command {
         '',
         'Exit codes:',
         '  0    success',
-        '  1    failure, wrong usage, an import with bad lines, or problems that doctor found; the reason is printed',
+        '  1    failure, wrong usage, an import with bad lines, a sync that failed or withholds deletions, or problems that doctor found; the reason is printed',
         '  130  import, export, reembed, backup, restore, migrate, doctor or bench was stopped by SIGINT or SIGTERM; run the same command again',
         '  141  nobody reads the output any more, as after `cosift query facts --all | head`',
       ].join('\n'),
@@ -41,6 +42,7 @@ export function makeProgram(): Command {
     .addCommand(serveCommand())
     .addCommand(mcpCommand())
     .addCommand(importCommand())
+    .addCommand(syncCommand())
     .addCommand(exportCommand())
     .addCommand(searchCommand())
     .addCommand(likeCommand())

@@ -7,6 +7,7 @@ import { CliCommand } from './cli-command.js';
 import { withSettings } from './config.js';
 import { DEMO_DATABASE, ensureDemo } from './demo.js';
 import { report, warn } from './failure.js';
+import { followSources } from './sync/follow-sources.js';
 
 export function serveCommand(): Command {
   return withSettings(new CliCommand('serve'))
@@ -20,8 +21,10 @@ export function serveCommand(): Command {
 }
 
 async function serve(flags: Record<string, unknown>): Promise<void> {
-  const { config, warnings } = resolveConfig(flags, process.env);
+  const { config, sync, warnings } = resolveConfig(flags, process.env);
   for (const warning of warnings) warn(warning);
+  const { configuredSyncs } = await import('../sync/index.js');
+  const syncs = configuredSyncs(sync);
   const { start } = await import('../server/main.js');
   const { closeOnSignal } = await import('../server/close-on-signal.js');
   const running = await start(config, {
@@ -31,6 +34,12 @@ async function serve(flags: Record<string, unknown>): Promise<void> {
       database: DEMO_DATABASE,
     }),
   });
+  try {
+    await followSources(running.databases, syncs, running.app.log);
+  } catch (error) {
+    await running.close();
+    throw error;
+  }
   if (flags.demo === true) console.log(requests(running, config));
   else console.log(`every operation is described at ${running.url}/docs`);
 }

@@ -32,7 +32,12 @@ export interface TargetOptions {
 
 /** Makes a command with the options of {@link TargetOptions}. */
 export function targetCommand(name: string): CliCommand {
-  return modelFreeCommand(name).addOption(
+  return withModels(modelFreeCommand(name));
+}
+
+/** Adds the option for models in addition to the built-in one. */
+export function withModels<C extends Command>(command: C): C {
+  return command.addOption(
     new Option(
       '--models <name=source>',
       'model in addition to the built-in one, for a directory: NAME=DIRECTORY, or NAME=URL of an endpoint; may be repeated',
@@ -44,18 +49,7 @@ export function targetCommand(name: string): CliCommand {
 
 /** Makes a command like {@link targetCommand} for work that needs no model. */
 export function modelFreeCommand(name: string): CliCommand {
-  return new CliCommand(name)
-    .addOption(
-      new Option('--data <dir>', 'data directory to work on')
-        .env('COSIFT_DATA')
-        .default('./data')
-        .argParser(checkDirectory),
-    )
-    .addOption(
-      new Option('--store <url>', 'PostgreSQL database to work on, instead of a directory')
-        .env('COSIFT_STORE')
-        .argParser(checkStore),
-    )
+  return directoryCommand(name)
     .addOption(
       new Option('--url <url>', 'running server to work on, instead of a directory')
         .env('COSIFT_URL')
@@ -68,6 +62,22 @@ export function modelFreeCommand(name: string): CliCommand {
       ).env('COSIFT_KEY'),
     )
     .hook('preAction', chooseTarget);
+}
+
+/** Makes a command for work that only the process with the databases does. */
+export function directoryCommand(name: string): CliCommand {
+  return new CliCommand(name)
+    .addOption(
+      new Option('--data <dir>', 'data directory to work on')
+        .env('COSIFT_DATA')
+        .default('./data')
+        .argParser(checkDirectory),
+    )
+    .addOption(
+      new Option('--store <url>', 'PostgreSQL database to work on, instead of a directory')
+        .env('COSIFT_STORE')
+        .argParser(checkStore),
+    );
 }
 
 /** Lets an option of the command line win over an environment variable that names another target. */
@@ -100,7 +110,10 @@ export async function openTarget(options: TargetOptions, { create = false } = {}
 }
 
 /** Throws unless there is a data directory or another store: a command that only reads does not create a directory. */
-export async function checkDataDirectory({ data, store }: TargetOptions): Promise<void> {
+export async function checkDataDirectory({
+  data,
+  store,
+}: Pick<TargetOptions, 'data' | 'store'>): Promise<void> {
   if (store !== undefined) return;
   const entries = entriesOf(data);
   if (entries?.includes('databases')) return;
@@ -140,7 +153,11 @@ export function connection(url: string, options: TargetOptions): ClientOptions {
 }
 
 /** Opens a data directory, and creates it if it is missing; or a PostgreSQL database. */
-export async function openDirectory({ data, store, models }: TargetOptions): Promise<DatabaseService> {
+export async function openDirectory({
+  data,
+  store,
+  models,
+}: Pick<TargetOptions, 'data' | 'store' | 'models'>): Promise<DatabaseService> {
   const { checkModelSources, openDatabases } = await import('../databases/index.js');
   checkModelSources(models);
   try {

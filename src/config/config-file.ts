@@ -4,6 +4,8 @@ import { isObject } from './parsers.js';
 import { SETTINGS } from './settings.js';
 
 const DEFAULT_FILE = 'cosift.json';
+/** The member with the sources that databases are kept in step with. It is no setting: its members are not known here. */
+export const SYNC = 'sync';
 /** A file of settings is far smaller. A device may have no end. */
 const MAX_BYTES = 1 << 20;
 
@@ -45,7 +47,7 @@ export function readConfigFile(file: string | undefined): ConfigFile {
       values.set(name, value);
     }
   }
-  const known = SETTINGS.map(({ name }) => name);
+  const known = [...SETTINGS.map(({ name }) => name), SYNC];
   refuseUnknown([...values.keys()], known, `${path}: setting`);
   return { path, values };
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { ConfigError, refuseUnknown } from './config-error.js';
-import { type ConfigFile, readConfigFile } from './config-file.js';
+import { type ConfigFile, readConfigFile, SYNC } from './config-file.js';
 import { isObject } from './parsers.js';
 import { type Config, camelCase, SETTINGS, type Setting } from './settings.js';
 
@@ -10,6 +10,8 @@ export interface ResolvedConfig {
   config: Config;
   /** Each setting, its value as text (secrets are hidden), and where the value came from. */
   settings: { name: string; value: string; origin: Origin; source: string }[];
+  /** The member `sync` of the config file; undefined without one. */
+  sync: unknown;
   /** One line for each environment variable that was ignored. */
   warnings: string[];
 }
@@ -57,7 +59,7 @@ export function resolveConfig(
       `environment variable ${name} is ignored: Kubernetes sets it for a service of that name ` +
       '(enableServiceLinks: false in the pod keeps it out)',
   );
-  return { config: configOf(values), settings, warnings };
+  return { config: configOf(values), settings, sync: file.values.get(SYNC), warnings };
 }
 
 /** Settings of scans in this process. */

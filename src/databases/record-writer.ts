@@ -42,6 +42,8 @@ export type Source<R> = Iterable<R> | AsyncIterable<R>;
 
 export type UpsertBatch = RecordWriter['upsertBatch'];
 
+export type { SyncState } from '../store/record-store.js';
+
 /** What a sync does in a database. */
 export interface SyncTarget {
   /** Aborted once the service closes. */

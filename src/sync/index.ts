@@ -1,3 +1,14 @@
+export { type ConfiguredSync, configuredSyncs } from './configured-syncs.js';
 export { IterableSource } from './iterable-source.js';
+export { SourceError, type SourceShape, type SyncSource } from './source.js';
+export {
+  columnList,
+  columnOrList,
+  duration,
+  millisecondsOf,
+  openTableSource,
+  TABLE_SOURCE,
+  type TableSource,
+} from './sources/table-source.js';
 export { Sync, type SyncSettings, type SyncStatus } from './sync.js';
 export type { SyncCounts, SyncProgress } from './sync-progress.js';

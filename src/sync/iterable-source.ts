@@ -46,7 +46,13 @@ export class IterableSource implements SyncSource {
     const readAt = new Date();
     const rows = this.#options.rows();
     checkIterable(rows);
-    return { kind: 'complete', readAt, batches: this.#batches(rows), bookmark: () => null };
+    return {
+      kind: 'complete',
+      readAt,
+      batches: this.#batches(rows),
+      bookmark: () => null,
+      close: async () => undefined,
+    };
   }
 
   async close(): Promise<void> {}

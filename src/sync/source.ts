@@ -50,16 +50,23 @@ export interface Round {
   batches: AsyncIterable<SourceBatch>;
   /** The keys of all rows, in ascending order of their bytes in UTF-8. Read after `batches`, in rounds of the kind `keys`. */
   keys?: AsyncIterable<readonly string[]> | undefined;
+  /**
+   * The number of keys, in rounds of the kind `keys`. If as many keys are known after `batches`, they are the same, because
+   * every new row was in a batch, and `keys` need not be read.
+   */
+  count?: (() => number) | undefined;
   /** Where the next round begins. Called after the round was read to its end. */
   bookmark(): Bookmark | null;
+  /** Ends the round, also one that was not read to its end. */
+  close(): Promise<void>;
 }
 
 /** Where rows come from. Its calls are made one after the other. They fail with a {@link SourceError}. */
 export interface SyncSource {
   shape(signal: AbortSignal): Promise<SourceShape>;
   /**
-   * Begins a round. `whole` asks for the kind `complete`. Resolves with null when nothing has changed since `bookmark`,
-   * which happens only without `whole`.
+   * Begins a round. `whole` asks for every row: the kind `complete`, or `keys` with all rows in its batches. Resolves with null
+   * when nothing has changed since `bookmark`, which happens only without `whole`.
    */
   round(bookmark: Bookmark | null, whole: boolean, signal: AbortSignal): Promise<Round | null>;
   close(): Promise<void>;

@@ -11,6 +11,9 @@ import { parseState, type StoredSync, stateText } from './sync-state.js';
 /** So many records may always be deleted, unless none would be left. */
 const ALWAYS_ALLOWED = 10;
 
+/** So often all rows are read, also where a bookmark would allow less: no source can tell every change of its rows. */
+const WHOLE_MS = 86_400_000;
+
 /** Keys that are read from the store at a time. */
 const KEYS_AT_ONCE = 50_000;
 
@@ -48,24 +51,49 @@ export async function syncPass(
   target: SyncTarget,
   options: PassOptions,
 ): Promise<Passed> {
-  const { name, signal } = options;
+  const { signal } = options;
   // Before the state is read: a database that is dropped and created again meanwhile gets no state.
   const { epoch, version } = await target.mark();
   const before = parseState((await target.state()).state);
   const shape = await source.shape(signal);
   const identity = identityOf(shape);
   const continues = before !== null && before.source === identity && before.withheld === 0;
-  const whole = options.whole || options.confirm || !continues || before.bookmark === null;
+  const isDue = before === null || Date.now() - Date.parse(before.whole_at) >= WHOLE_MS;
+  const whole = options.whole || options.confirm || !continues || isDue || before.bookmark === null;
   const askedAt = new Date();
   const round = await source.round(whole ? null : before.bookmark, whole, signal);
-  if (whole && round?.kind !== 'complete') {
-    throw new CosiftError('internal', `the source "${name}" gave no complete round`);
-  }
-  const refused = new RefusedRows(round?.kind === 'complete' ? undefined : before?.refused);
   if (round === null) {
-    const counts = { ...NOTHING, refused: refused.count };
+    const counts = { ...NOTHING, refused: before?.refused.count ?? 0 };
     return { counts, asOf: askedAt, doubts: false };
   }
+  try {
+    const start = { epoch, version, before, identity, askedAt };
+    return await applyRound(round, target, { ...options, whole }, start);
+  } finally {
+    await round.close();
+  }
+}
+
+/** What a pass found before its round. */
+interface Start {
+  epoch: string;
+  version: number;
+  before: StoredSync | null;
+  identity: string;
+  askedAt: Date;
+}
+
+async function applyRound(
+  round: Round,
+  target: SyncTarget,
+  options: PassOptions,
+  { epoch, version, before, identity, askedAt }: Start,
+): Promise<Passed> {
+  const { name, whole, signal } = options;
+  if (whole && round.kind === 'changes') {
+    throw new CosiftError('internal', `the source "${name}" did not give all rows`);
+  }
+  const refused = new RefusedRows(whole || round.kind === 'complete' ? undefined : before?.refused);
   const prefix = `${name}/`;
   const lines = new RoundLines(round, prefix, refused);
   // Once records are written, the bookmark says no more what they are, until the pass is complete: a row that it wrote may be
@@ -77,7 +105,7 @@ export async function syncPass(
   };
   const { created, changed, unchanged } = await upsert(target, round, lines, begin, options);
   const { records } = await target.state();
-  const { gone, unknown } = await compareKeys(target, round, prefix, refused);
+  const { gone, unknown } = await compareKeys(target, round, { prefix, records, refused });
   const asOf = round.readAt;
   const chosen =
     round.kind === 'complete'
@@ -87,6 +115,7 @@ export async function syncPass(
     bookmark: round.bookmark(),
     source: identity,
     as_of: asOf.toISOString(),
+    whole_at: whole || before === null || round.kind === 'complete' ? askedAt.toISOString() : before.whole_at,
     records,
     refused: { count: refused.count, rows: refused.rows },
     withheld: 0,
@@ -166,13 +195,13 @@ function allowed(
 /** Compares the keys of a round with those of the records: `gone` are without a row, `unknown` rows without a record. */
 async function compareKeys(
   target: SyncTarget,
-  { kind, keys }: Round,
-  prefix: string,
-  refused: RefusedRows,
+  { kind, keys, count }: Round,
+  { prefix, records, refused }: { prefix: string; records: number; refused: RefusedRows },
 ): Promise<{ gone: string[]; unknown: number }> {
   const gone: string[] = [];
   let unknown = 0;
-  if (kind !== 'keys' || keys === undefined) return { gone, unknown };
+  if (kind !== 'keys' || keys === undefined || count?.() === records + refused.count)
+    return { gone, unknown };
   const refusedHere = new Set<string>();
   const owned = ownedKeys(target, prefix)[Symbol.asyncIterator]();
   let next = await owned.next();

@@ -11,6 +11,8 @@ export interface StoredSync {
   source: string;
   /** The moment of the source that the records show, ISO 8601. */
   as_of: string;
+  /** When all rows were read last, ISO 8601. */
+  whole_at: string;
   /** The number of records before the deletions of the round. */
   records: number;
   /** How many rows could not become records, and the first of them. */

@@ -1,8 +1,8 @@
 import { LinkedAbort } from '../async/linked-abort.js';
 import { backoffMs, sleep } from '../async/sleep.js';
-import type { SyncTarget } from '../databases/index.js';
+import type { SyncState, SyncTarget } from '../databases/index.js';
 import { CosiftError, ERRORS } from '../errors.js';
-import { type RefusedRow, SourceError, type SyncSource } from './source.js';
+import { SourceError, type SyncSource } from './source.js';
 import { type Passed, syncPass } from './sync-pass.js';
 import type { SyncCounts, SyncProgress } from './sync-progress.js';
 import { parseState } from './sync-state.js';
@@ -22,6 +22,10 @@ export interface SyncSettings {
   /** Ends the sync, with the reason of the signal. */
   signal?: AbortSignal | undefined;
   onProgress?: ((progress: SyncProgress) => void) | undefined;
+  /** Milliseconds between the end of a pass and the next one. Default: passes are made only when they are asked for. */
+  everyMs?: number | undefined;
+  /** Called after each attempt of a pass; `counts` are missing for one that failed. */
+  onAttempt?: ((counts: SyncCounts | undefined) => void) | undefined;
 }
 
 /** How far a sync is. */
@@ -45,6 +49,27 @@ export interface SyncStatus {
   reason?: string;
   /** When the next attempt begins. */
   nextAttempt?: Date;
+}
+
+/** @internal The status of a sync that may not be open, by what it has stored. */
+export function storedStatus({ state: text, records }: SyncState): SyncStatus {
+  const stored = parseState(text);
+  if (stored === null) return { state: 'new', records, refused: 0, refusedRows: [], withheld: 0 };
+  const { as_of, refused, withheld } = stored;
+  return {
+    state: withheld > 0 ? 'withheld' : 'in_step',
+    inStepAsOf: new Date(as_of),
+    records,
+    refused: refused.count,
+    refusedRows: refused.rows,
+    withheld,
+  };
+}
+
+/** What a pass does besides. */
+interface PassKind {
+  whole?: boolean;
+  confirm?: boolean;
 }
 
 /** A failure, and when the next attempt begins. */
@@ -77,6 +102,8 @@ export class Sync {
     this.#settings = settings;
     this.#end = new LinkedAbort(settings.signal, target.closing);
     this.#end.signal.addEventListener('abort', () => this.close().catch(() => undefined), { once: true });
+    // It ends by the close of the sync, which nobody need be told.
+    if (settings.everyMs !== undefined) this.#follow(settings.everyMs).catch(() => undefined);
   }
 
   /** Makes one pass. After failures that may end by themselves, it tries again, up to ten times in all. */
@@ -96,28 +123,23 @@ export class Sync {
     return await this.#next;
   }
 
+  /** Makes one pass that reads every row, also where less would do, and so mends what differs for any reason. */
+  async reconcile(): Promise<SyncCounts> {
+    return (await this.#queued(() => this.#attempts(MAX_ATTEMPTS, { whole: true }))).counts;
+  }
+
   /** Makes one pass that also deletes the records that the last one withheld, and no more than these. */
   async confirm(): Promise<SyncCounts> {
-    return (await this.#queued(() => this.#attempts(MAX_ATTEMPTS, true))).counts;
+    return (await this.#queued(() => this.#attempts(MAX_ATTEMPTS, { confirm: true }))).counts;
   }
 
   async status(): Promise<SyncStatus> {
-    const { state: text, records } = await this.#target.state();
-    const stored = parseState(text);
-    const asOf = this.#asOf ?? (stored === null ? undefined : new Date(stored.as_of));
-    const { count, rows }: { count: number; rows: readonly RefusedRow[] } = stored?.refused ?? {
-      count: 0,
-      rows: [],
-    };
-    const withheld = stored?.withheld ?? 0;
-    const quiet = withheld > 0 ? 'withheld' : asOf === undefined ? 'new' : 'in_step';
+    const { state, ...stored } = storedStatus(await this.#target.state());
+    const asOf = this.#asOf ?? stored.inStepAsOf;
     return {
-      state: this.#isReading ? 'reading' : (this.#failure?.state ?? quiet),
+      state: this.#isReading ? 'reading' : (this.#failure?.state ?? state),
+      ...stored,
       ...(asOf && { inStepAsOf: asOf }),
-      records,
-      refused: count,
-      refusedRows: rows,
-      withheld,
       ...(this.#failure && { reason: this.#failure.reason }),
       ...(this.#failure?.nextAttempt && { nextAttempt: this.#failure.nextAttempt }),
     };
@@ -127,6 +149,10 @@ export class Sync {
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   async #close(): Promise<void> {
@@ -140,6 +166,13 @@ export class Sync {
     }
   }
 
+  async #follow(everyMs: number): Promise<never> {
+    for (;;) {
+      await this.inStep();
+      await sleep(everyMs, this.#end.signal);
+    }
+  }
+
   /** Runs `work` after the running pass. */
   async #queued<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#idle.then(work);
@@ -148,10 +181,12 @@ export class Sync {
   }
 
   /** Makes a pass. Failures that may end by themselves are repeated up to `max` times, all others only without a maximum. */
-  async #attempts(max: number, confirm = false): Promise<Passed> {
+  async #attempts(max: number, how: PassKind = {}): Promise<Passed> {
     for (let failures = 0; ; ) {
       try {
-        return await this.#pass(confirm);
+        const passed = await this.#pass(how);
+        this.#settings.onAttempt?.(passed.counts);
+        return passed;
       } catch (error) {
         this.#end.signal.throwIfAborted();
         const state = isTemporary(error) ? 'waiting' : 'failed';
@@ -159,20 +194,24 @@ export class Sync {
         failures += 1;
         const repeats = state === 'waiting' ? failures < max : max === Number.POSITIVE_INFINITY;
         this.#failure = { state: repeats ? state : 'failed', reason };
-        if (!repeats) throw error;
+        if (!repeats) {
+          this.#settings.onAttempt?.(undefined);
+          throw error;
+        }
         const pause =
           state === 'waiting' ? backoffMs(failures - 1, FIRST_PAUSE_MS, MAX_PAUSE_MS) : MAX_PAUSE_MS;
         this.#failure.nextAttempt = new Date(Date.now() + pause);
+        this.#settings.onAttempt?.(undefined);
         await sleep(pause, this.#end.signal);
       }
     }
   }
 
-  async #pass(confirm: boolean): Promise<Passed> {
+  async #pass({ whole = false, confirm = false }: PassKind): Promise<Passed> {
     const { signal } = this.#end;
     signal.throwIfAborted();
     const { name, maxDeletes, onProgress = () => undefined } = this.#settings;
-    const options = { name, maxDeletes, confirm, whole: this.#doubts, signal, onProgress };
+    const options = { name, maxDeletes, confirm, whole: whole || this.#doubts, signal, onProgress };
     this.#isReading = true;
     try {
       const passed = await syncPass(this.#source, this.#target, options);

@@ -17,6 +17,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 const FIRST = [
   'README.md',
   'docs/tutorial/README.md',
+  'docs/tutorial/sync.md',
   'docs/how-to/write-records.md',
   'docs/how-to/filter.md',
 ];

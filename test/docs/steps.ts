@@ -62,9 +62,12 @@ export function pageOf(name: string, markdown: string): Page {
   return page;
 }
 
-/** Returns why a block cannot run here: it needs Python or PostgreSQL. */
+/** Returns why a block cannot run here: it needs Python, PostgreSQL or SQLite. */
 function reasonToSkip({ language, text }: Block): string | undefined {
   if (language === 'sh' && usesPostgres(text)) return NO_SERVER;
+  // What is synced there is a file that it makes.
+  if (language === 'sh' && /\bsqlite3\b|\bcosift sync\b/.test(text) && !pathOf('sqlite3'))
+    return 'no program sqlite3';
   if (language !== 'python') return undefined;
   if (!pathOf('python3')) return 'Python is not installed';
   if (PYTHON_WITH_PACKAGES !== undefined || !/^(?:from|import) (?:langchain_)?cosift\b/m.test(text))

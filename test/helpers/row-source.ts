@@ -58,6 +58,7 @@ export class RowSource implements SyncSource {
         })(),
       }),
       bookmark: () => ({ number }),
+      close: async () => undefined,
     };
   }
 

@@ -75,6 +75,7 @@ class VersionedSource implements SyncSource {
       batches: batches(),
       ...(kind === 'keys' && { keys: keys() }),
       bookmark: () => ({ version }),
+      close: async () => undefined,
     };
   }
 

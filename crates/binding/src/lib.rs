@@ -23,3 +23,4 @@ mod module;
 mod options;
 mod promise;
 mod results;
+mod sqlite_file;

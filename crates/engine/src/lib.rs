@@ -26,6 +26,7 @@ mod runtime;
 mod search;
 mod settings;
 mod snapshot;
+mod sqlite_file;
 mod store;
 mod write;
 
@@ -47,5 +48,6 @@ pub use reembedding::ReembeddingBatch;
 pub use runtime::{Event, EventCode, EventLevel, MetricsReading, StopFlag, TakenEvents};
 pub use search::{ExampleQuery, ExternalSelection, Page, Pages, SearchStats};
 pub use settings::{PassageSettings, TextLine};
+pub use sqlite_file::SqliteFile;
 pub use store::{Header, StoreError};
 pub use write::{Committed, Embedded, Format, LineError, Prepared, Status, Upserted};

@@ -9,7 +9,7 @@ use imports::Import;
 use tree::Tree;
 
 /// The rooms of the engine. A room may import from the rooms below it only.
-const ROOMS: [&str; 23] = [
+const ROOMS: [&str; 24] = [
     "lib",
     "api",
     "external",
@@ -33,6 +33,7 @@ const ROOMS: [&str; 23] = [
     "record",
     "limits",
     "runtime",
+    "sqlite_file",
 ];
 
 const MAX_LINES: usize = 400;

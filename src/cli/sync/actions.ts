@@ -1,0 +1,256 @@
+import type { DatabaseService } from '../../databases/index.js';
+import { CosiftError, isCode } from '../../errors.js';
+import type { ConfiguredSync, Sync, SyncCounts, SyncSource, SyncStatus } from '../../sync/index.js';
+import { abortOnSignal, endStopped } from '../abort-on-signal.js';
+import { printable, shownJson } from '../failure.js';
+import { note, writeLines } from '../output.js';
+import { count, ProgressBar, plural } from '../progress-bar.js';
+import { checkDataDirectory, openDirectory } from '../target.js';
+import { configuredIn, definitionOf, invalid, type SyncOptions } from './definition.js';
+import { ensureDatabase } from './ensure-database.js';
+import { statusJson, statusLine } from './status-line.js';
+
+/** Records that `check` shows. */
+const SHOWN_RECORDS = 3;
+/** Refused rows that are printed. */
+const SHOWN_REFUSALS = 20;
+
+export async function check(name: string | undefined, options: SyncOptions): Promise<void> {
+  const { openTableSource } = await import('../../sync/index.js');
+  const definition = await definitionOf(name, options);
+  const signal = abortOnSignal();
+  const source = await openTableSource(definition.source);
+  try {
+    const { columns, key, notices } = await source.shape(signal);
+    const lines = [
+      `key: ${key.join(', ')}`,
+      ...columns.map((column) => `column ${column.name}${column.type === '' ? '' : `: ${column.type}`}`),
+      ...notices.map((notice) => `note: ${notice}`),
+      ...(await firstRecords(source, definition.name, signal)),
+    ];
+    await writeLines(lines.map(printable));
+  } finally {
+    await source.close();
+  }
+}
+
+async function firstRecords(source: SyncSource, name: string, signal: AbortSignal): Promise<string[]> {
+  const round = await source.round(null, true, signal);
+  if (round === null) return [];
+  try {
+    for await (const { rows, refused = [] } of round.batches) {
+      return [
+        ...(round.total === undefined ? [] : [`rows: ${count(round.total)}`]),
+        ...rows.slice(0, SHOWN_RECORDS).map(({ key, data, created, changed }) => {
+          return shownJson({ key: `${name}/${key}`, data, created_at: created, changed_at: changed });
+        }),
+        ...refused.slice(0, SHOWN_RECORDS).map(({ key, reason }) => `refused: ${name}/${key}: ${reason}`),
+      ];
+    }
+    return ['rows: 0'];
+  } finally {
+    await round.close();
+  }
+}
+
+export async function run(name: string | undefined, options: SyncOptions): Promise<void> {
+  const stop = abortOnSignal();
+  const { definition, databases } = await opened(name, options);
+  const bar = new ProgressBar();
+  const show = statusPrinter(definition.name, options, bar);
+  try {
+    await ensureDatabase(databases, definition, options);
+    const sync: Sync = await openSync(databases, definition, {
+      stop,
+      bar,
+      everyMs: options.once ? undefined : definition.everyMs,
+      onAttempt: () => show(() => sync.status()),
+    });
+    if (options.once) {
+      const counts = await sync.once();
+      await show(() => sync.status());
+      await reportCounts(sync, counts, options);
+    } else await untilAborted(stop);
+  } catch (error) {
+    bar.clear();
+    endStopped(stop, error, 'Run the same command to go on: rows that are stored are not embedded again.');
+  } finally {
+    await databases.close();
+  }
+}
+
+export async function status(name: string | undefined, options: SyncOptions): Promise<void> {
+  const { readSyncStatus } = await import('../../sync/open-sync.js');
+  const configured = await configuredIn(options);
+  const { database } = options;
+  const wanted =
+    database === undefined
+      ? configured.filter((sync) => name === undefined || sync.name === name)
+      : [{ name: name ?? database, database }];
+  if (wanted.length === 0) {
+    throw invalid(
+      name === undefined
+        ? 'there is no config file with the member sync: give --database'
+        : `the config file has no source ${name}: give --database`,
+    );
+  }
+  await checkDataDirectory(options);
+  const { openDatabases } = await import('../../databases/index.js');
+  // Another process may write the directory.
+  const databases = await openDatabases({
+    directory: options.data,
+    ...(options.store === undefined ? { readOnly: true } : { store: { url: options.store } }),
+  });
+  try {
+    for (const sync of wanted) {
+      const found = await readSyncStatus(databases, sync.database, sync.name);
+      if (found.state === 'withheld') process.exitCode = 1;
+      await writeLines([options.json ? statusJson(sync.name, found) : statusLine(sync.name, found)]);
+    }
+  } finally {
+    await databases.close();
+  }
+}
+
+export function reconcile(name: string | undefined, options: SyncOptions): Promise<void> {
+  return pass(name, options, (sync) => sync.reconcile());
+}
+
+export function confirm(name: string | undefined, options: SyncOptions): Promise<void> {
+  return pass(name, options, (sync) => sync.confirm());
+}
+
+export async function remove(name: string | undefined, options: SyncOptions): Promise<void> {
+  const { removeSync } = await import('../../sync/open-sync.js');
+  const { definition, databases } = await (options.database === undefined
+    ? opened(name, options)
+    : named(name ?? options.database, options.database, options));
+  try {
+    const deleteRecords = options.deleteRecords ?? false;
+    const signal = abortOnSignal();
+    const deleted = await removeSync(databases, definition.database, {
+      name: definition.name,
+      deleteRecords,
+      signal,
+    });
+    const records = deleteRecords ? `deleted ${plural(deleted, 'record')}` : 'its records stay';
+    await writeLines([`"${definition.name}" is forgotten; ${records}`]);
+  } finally {
+    await databases.close();
+  }
+}
+
+async function named(name: string, database: string, options: SyncOptions) {
+  await checkDataDirectory(options);
+  return { definition: { name, database }, databases: await openSyncDirectory(options) };
+}
+
+/** Makes one pass. */
+async function pass(
+  name: string | undefined,
+  options: SyncOptions,
+  make: (sync: Sync) => Promise<SyncCounts>,
+): Promise<void> {
+  const stop = abortOnSignal();
+  await checkDataDirectory(options);
+  const { definition, databases } = await opened(name, options);
+  const bar = new ProgressBar();
+  try {
+    const sync = await openSync(databases, definition, { stop, bar });
+    const counts = await make(sync);
+    bar.clear();
+    await reportCounts(sync, counts, options);
+  } catch (error) {
+    bar.clear();
+    endStopped(stop, error, 'Run the same command to go on.');
+  } finally {
+    await databases.close();
+  }
+}
+
+interface OpenOptions {
+  stop: AbortSignal;
+  bar: ProgressBar;
+  everyMs?: number | undefined;
+  onAttempt?: () => void;
+}
+
+async function openSync(
+  databases: DatabaseService,
+  { name, database, source, maxDeletes }: ConfiguredSync,
+  { stop, bar, everyMs, onAttempt }: OpenOptions,
+): Promise<Sync> {
+  const { openTableSource } = await import('../../sync/index.js');
+  const { openSync } = await import('../../sync/open-sync.js');
+  return await openSync(databases, database, await openTableSource(source), {
+    name,
+    maxDeletes,
+    everyMs,
+    onAttempt,
+    signal: stop,
+    onProgress: ({ rows, total }) => {
+      if (total !== undefined) bar.update('synced', rows, total);
+    },
+  });
+}
+
+async function opened(
+  name: string | undefined,
+  options: SyncOptions,
+): Promise<{ definition: ConfiguredSync; databases: DatabaseService }> {
+  const { database, ...definition } = await definitionOf(name, options);
+  if (database === undefined) throw invalid('give --database, the database that is kept in step');
+  return { definition: { ...definition, database }, databases: await openSyncDirectory(options) };
+}
+
+async function openSyncDirectory(options: SyncOptions): Promise<DatabaseService> {
+  try {
+    return await openDirectory(options);
+  } catch (error) {
+    if (!isCode(error, 'data_locked')) throw error;
+    throw new CosiftError(
+      'data_locked',
+      `another process has ${options.data} open; a server follows the sources of the member sync in its config file`,
+      { cause: error },
+    );
+  }
+}
+
+/** Prints the status when something besides its time has changed. Calls follow each other. */
+function statusPrinter(name: string, { json }: SyncOptions, bar: ProgressBar) {
+  let last = '';
+  let printed: Promise<void> = Promise.resolve();
+  return (read: () => Promise<SyncStatus>): Promise<void> => {
+    printed = printed.then(async () => {
+      const status = await read();
+      const { state, records, refused, withheld, reason } = status;
+      const shown = JSON.stringify({ state, records, refused, withheld, reason });
+      if (shown === last) return;
+      last = shown;
+      bar.clear();
+      await writeLines([json ? statusJson(name, status) : statusLine(name, status)]);
+    });
+    return printed;
+  };
+}
+
+async function reportCounts(sync: Sync, counts: SyncCounts, { json }: SyncOptions): Promise<void> {
+  const { read, written, unchanged, deleted, refused, withheld } = counts;
+  const { refusedRows } = await sync.status();
+  if (withheld > 0) process.exitCode = 1;
+  if (json) return;
+  const facts = [`${count(written)} written`, `${count(unchanged)} unchanged`, `${count(deleted)} deleted`];
+  if (refused > 0) facts.push(`${count(refused)} refused`);
+  if (withheld > 0) facts.push(`${count(withheld)} withheld`);
+  await writeLines([`${plural(read, 'row')}: ${facts.join(', ')}`]);
+  for (const { key, reason } of refusedRows.slice(0, SHOWN_REFUSALS))
+    note(printable(`refused ${key}: ${reason}`));
+  if (refused > SHOWN_REFUSALS) note(`and ${count(refused - SHOWN_REFUSALS)} more`);
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

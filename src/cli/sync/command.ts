@@ -1,0 +1,153 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { readConfigFile } from '../../config/config-file.js';
+import { modelSources, storeUrl, text } from '../../config/parsers.js';
+import { COLUMN_TYPES } from '../../readers/column-types.js';
+import type { CliCommand } from '../cli-command.js';
+import { withEmbedOptions } from '../embed-options.js';
+import { parseMaxDeletes, parseTypes } from '../import/options.js';
+import { parseColumns } from '../option-values.js';
+import { checkDatabase, directoryCommand, withModels } from '../target.js';
+import type { SyncOptions } from './definition.js';
+
+type Action = (name: string | undefined, options: SyncOptions, command: Command) => Promise<void>;
+
+export function syncCommand(): Command {
+  return new Command('sync')
+    .description('keep databases in step with tables of PostgreSQL and SQLite')
+    .addCommand(
+      sourceCommand('check', 'show what would be read: rights, key, columns, hazards and the first records')
+        .examples('cosift sync check --from env:SHOP_URL --table products --columns name,price')
+        .action(action('check')),
+    )
+    .addCommand(
+      withEmbedOptions(
+        withPasses(
+          sourceCommand(
+            'run',
+            'follow a source until the command is stopped; creates the database if it is missing',
+          ),
+        ),
+      )
+        .option(
+          '--every <duration>',
+          'pause between two passes, such as 500ms, 10s or 5m (default: 10s)',
+          parseDuration,
+        )
+        .option(
+          '--once',
+          'make one pass and end, such as for cron; exit code 1 if it fails or withholds deletions',
+        )
+        .option('--json', 'print each change of the state as a line of JSON')
+        .examples(
+          'cosift sync run --from env:SHOP_URL --table products --columns name,price --database products --embed name',
+          'cosift sync run products --once',
+        )
+        .action(action('run')),
+    )
+    .addCommand(
+      named(directoryCommand('status'), 'source to show (default: all of the config file)')
+        .description('show how far the sources are')
+        .option('--json', 'print a line of JSON for each source')
+        .examples('cosift sync status', 'cosift sync status products --database products')
+        .action(action('status')),
+    )
+    .addCommand(
+      withPasses(sourceCommand('reconcile', 'compare all rows now, and mend what differs'))
+        .examples('cosift sync reconcile products')
+        .action(action('reconcile')),
+    )
+    .addCommand(
+      withPasses(
+        sourceCommand('confirm', 'delete the records that were withheld, and no more than were shown'),
+      )
+        .examples('cosift sync confirm products')
+        .action(action('confirm')),
+    )
+    .addCommand(
+      named(directoryCommand('remove'), 'source to forget')
+        .description('forget a source; its records stay')
+        .option('--delete-records', 'delete its records, too')
+        .examples('cosift sync remove products --delete-records')
+        .action(action('remove')),
+    );
+}
+
+function action(name: 'check' | 'run' | 'status' | 'reconcile' | 'confirm' | 'remove'): Action {
+  return async (source, options, command) => {
+    const actions = await import('./actions.js');
+    await actions[name](source, { ...options, ...configuredPlace(options, command) });
+  };
+}
+
+/** The directory or store, and the models, of the config file, where neither a flag nor a variable names another one. */
+function configuredPlace({ config, models }: SyncOptions, command: Command): Partial<SyncOptions> {
+  const { values } = readConfigFile(config ?? process.env.COSIFT_CONFIG);
+  const isGiven = ['data', 'store'].some((name) =>
+    ['cli', 'env'].includes(command.getOptionValueSource(name) ?? ''),
+  );
+  const [data, store] = [values.get('data'), values.get('store')];
+  return {
+    ...(!isGiven && data !== undefined && { data: text(data) }),
+    ...(!isGiven && store !== undefined && { store: storeUrl(store) }),
+    ...(models === undefined && values.has('models') && { models: modelSources(values.get('models')) }),
+  };
+}
+
+/** A command that reads a source. */
+function sourceCommand(name: string, description: string): CliCommand {
+  return named(
+    withModels(directoryCommand(name)),
+    'source of the config file, or the name of the one that the options describe',
+  )
+    .description(description)
+    .option(
+      '--from <place>',
+      'postgres://USER@HOST/DATABASE, sqlite:PATH, or env:NAME with one of these in a variable',
+    )
+    .option('--table <name>', 'table or view to read')
+    .addOption(new Option('--query <sql>', 'query to read, with --key').conflicts('table'))
+    .option('--columns <names>', 'columns that the records have, comma-separated', parseColumns)
+    .option(
+      '--key <names>',
+      'columns that identify a row, comma-separated (default: the primary key)',
+      parseColumns,
+    )
+    .option('--where <sql>', 'condition in SQL on the columns of a row; other rows count as absent')
+    .option(
+      '--types <column=type>',
+      `${COLUMN_TYPES.join(', ')}: for columns that are not stored as their own type says, comma-separated; may be repeated`,
+      parseTypes,
+    );
+}
+
+/** Adds the option of the commands that make passes. */
+function withPasses(command: CliCommand): CliCommand {
+  return command.option(
+    '--max-deletes <n>',
+    'records that a pass may delete (default: a tenth, or 10 if that is more)',
+    parseMaxDeletes,
+  );
+}
+
+/** Adds what each command of a source takes. */
+function named(command: CliCommand, description: string): CliCommand {
+  return command
+    .argument('[name]', description, checkDatabase)
+    .option('--database <id>', 'database that is kept in step (default for the name, too)', checkDatabase)
+    .option(
+      '--config <file>',
+      'config file with the member sync (env: COSIFT_CONFIG; default: cosift.json if it exists)',
+    )
+    .addOption(new Option('--url <url>', 'not possible').hideHelp().argParser(refuseUrl));
+}
+
+function refuseUrl(): never {
+  throw new InvalidArgumentError(
+    'a server reads sources itself: describe the source in the member sync of its config file, or give --data or --store',
+  );
+}
+
+function parseDuration(text: string): string {
+  if (/^\d{1,6}(ms|s|m|h)$/.test(text)) return text;
+  throw new InvalidArgumentError('not a duration such as 500ms, 10s, 5m or 1h');
+}

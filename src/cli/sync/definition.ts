@@ -1,0 +1,103 @@
+import { readConfigFile, SYNC } from '../../config/config-file.js';
+import { CosiftError } from '../../errors.js';
+import type { ColumnType } from '../../readers/column-types.js';
+import { columnNames } from '../../readers/option-text.js';
+import type { ConfiguredSync } from '../../sync/index.js';
+import type { EmbedOptions } from '../embed-options.js';
+import type { TargetOptions } from '../target.js';
+
+/** Options that describe a source, or say where it is described. */
+export interface SourceOptions {
+  config?: string;
+  database?: string;
+  from?: string;
+  table?: string;
+  query?: string;
+  columns?: string[];
+  key?: string[];
+  where?: string;
+  types?: Record<string, ColumnType>;
+  every?: string;
+  maxDeletes?: number;
+}
+
+export interface SyncOptions
+  extends Pick<TargetOptions, 'data' | 'store' | 'models'>,
+    SourceOptions,
+    EmbedOptions {
+  once?: true;
+  json?: true;
+  deleteRecords?: true;
+}
+
+const DESCRIPTION = [
+  'table',
+  'query',
+  'columns',
+  'key',
+  'where',
+  'types',
+  'every',
+  'maxDeletes',
+  'embed',
+] as const;
+
+/** Returns the source that the options describe, or the one of the name in the config file. */
+export async function definitionOf(
+  name: string | undefined,
+  options: SyncOptions,
+): Promise<Omit<ConfiguredSync, 'database'> & { database?: string }> {
+  const { from, database } = options;
+  if (from === undefined) return await configured(name, options);
+  const { millisecondsOf, TABLE_SOURCE } = await import('../../sync/index.js');
+  const [problem] = TABLE_SOURCE.from(from, '');
+  // The error does not show the value, which may have a password.
+  if (problem !== undefined) throw invalid(`--from: ${problem.detail}`);
+  const { table, query, where, types, columns = [], key, every = '10s', maxDeletes, embed } = options;
+  return {
+    name: name ?? database ?? 'check',
+    ...(database !== undefined && { database }),
+    source: {
+      from,
+      table,
+      query,
+      where,
+      types,
+      columns: columnNames(columns).filter((column) => column !== ''),
+      key: key && columnNames(key),
+    },
+    embed: embed && columnNames(embed),
+    everyMs: millisecondsOf(every),
+    maxDeletes,
+  };
+}
+
+async function configured(name: string | undefined, options: SyncOptions): Promise<ConfiguredSync> {
+  const given = DESCRIPTION.find((option) => options[option] !== undefined);
+  if (given !== undefined) throw invalid(`--${given === 'maxDeletes' ? 'max-deletes' : given} needs --from`);
+  const syncs = await configuredIn(options);
+  const [only] = syncs;
+  const found = name === undefined && syncs.length === 1 ? only : syncs.find((sync) => sync.name === name);
+  if (found !== undefined) return found;
+  const names = syncs.map((sync) => sync.name).join(', ');
+  throw invalid(
+    syncs.length === 0
+      ? 'describe the source by --from and further options, or in the member sync of a config file'
+      : `${name === undefined ? 'name a source of the config file' : `the config file has no source ${name}`}: ${names}`,
+  );
+}
+
+/** Returns the sources of the config file. */
+export async function configuredIn({ config }: SourceOptions): Promise<ConfiguredSync[]> {
+  const { configuredSyncs } = await import('../../sync/index.js');
+  const file = readConfigFile(config ?? process.env.COSIFT_CONFIG);
+  try {
+    return configuredSyncs(file.values.get(SYNC));
+  } catch (error) {
+    throw invalid(`${file.path}: ${(error as Error).message}`);
+  }
+}
+
+export function invalid(detail: string): CosiftError {
+  return new CosiftError('invalid_request', detail);
+}

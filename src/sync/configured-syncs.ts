@@ -1,0 +1,63 @@
+import { DATABASE_ID } from '../schema/ids.js';
+import { integer, mapOf, matching, members } from '../schema/option-checks.js';
+import {
+  columnList,
+  duration,
+  millisecondsOf,
+  TABLE_SOURCE,
+  type TableSource,
+} from './sources/table-source.js';
+
+/** A source that a database is kept in step with. */
+export interface ConfiguredSync {
+  name: string;
+  database: string;
+  source: TableSource;
+  /** The columns to search by meaning, for a database that is created. Default: every text. */
+  embed?: readonly string[] | undefined;
+  /** Milliseconds between two passes. */
+  everyMs: number;
+  maxDeletes?: number | undefined;
+}
+
+const DEFAULT_EVERY = '10s';
+
+const ID = matching('1 to 64 of a-z 0-9 _ -', DATABASE_ID);
+
+const checkSyncs = mapOf(
+  members(
+    {
+      ...TABLE_SOURCE,
+      database: ID,
+      embed: columnList,
+      every: duration,
+      max_deletes: integer(0, Number.MAX_SAFE_INTEGER),
+    },
+    ['database', 'from', 'columns'],
+  ),
+);
+
+interface Member extends TableSource {
+  database: string;
+  embed?: readonly string[];
+  every?: string;
+  max_deletes?: number;
+}
+
+/**
+ * Returns the sources of the member `sync` of a config file.
+ *
+ * @throws {Error} that names the place of what is wrong.
+ */
+export function configuredSyncs(section: unknown): ConfiguredSync[] {
+  if (section === undefined) return [];
+  const [problem] = checkSyncs(section, '/sync');
+  if (problem !== undefined) {
+    throw new Error(`${problem.pointer.slice(1).replaceAll('/', '.')}: ${problem.detail}`);
+  }
+  return Object.entries(section as Record<string, Member>).map(([name, member]) => {
+    if (!DATABASE_ID.test(name)) throw new Error(`sync.${name}: a name is 1 to 64 of a-z 0-9 _ -`);
+    const { database, embed, every = DEFAULT_EVERY, max_deletes, ...source } = member;
+    return { name, database, source, embed, everyMs: millisecondsOf(every), maxDeletes: max_deletes };
+  });
+}

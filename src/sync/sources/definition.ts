@@ -1,0 +1,53 @@
+import type { ColumnType } from '../../readers/column-types.js';
+import { SourceError } from '../source.js';
+
+/** What is read of a database: a table or the result of a query, and which of its columns. */
+export interface TableDefinition {
+  /** The name of a table or view, such as `public.products`. */
+  table?: string | undefined;
+  /** A query in place of `table`. It needs a `key`. */
+  query?: string | undefined;
+  columns: readonly string[];
+  /** The columns that identify a row. Default: the primary key. */
+  key?: readonly string[] | undefined;
+  /** A condition in SQL on the columns of a row. Other rows count as absent. */
+  where?: string | undefined;
+  /** The columns with the times of the records. */
+  times?: { created?: string | undefined; changed?: string | undefined } | undefined;
+  /** The types of columns whose values are not stored as their own type says. */
+  types?: Readonly<Record<string, ColumnType>> | undefined;
+  /** Whether row-level security may hide rows, which then count as absent. */
+  rls?: boolean | undefined;
+}
+
+/**
+ * Returns the columns of data, times and types. `given` are those that the source has, if they are known; `what` names it.
+ *
+ * @throws {SourceError} `failed` for a column that it does not have, and for a definition without columns.
+ */
+export function wantedColumns(
+  { columns, times, types }: TableDefinition,
+  given: readonly string[] | undefined,
+  what: string,
+): string[] {
+  if (columns.length === 0) {
+    const list = given === undefined ? '' : `; ${listed(what, given)}`;
+    throw new SourceError('failed', `give the \`columns\` to read${list}`);
+  }
+  const names = [...columns, ...Object.values(times ?? {}), ...Object.keys(types ?? {})];
+  const wanted = names.filter((name) => name !== undefined);
+  if (given !== undefined) checkColumns(wanted, given, what);
+  return wanted;
+}
+
+/** @throws {SourceError} `failed` for a column that the source does not have. */
+export function checkColumns(names: readonly string[], given: readonly string[], what: string): void {
+  const lacking = [...new Set(names.filter((name) => !given.includes(name)))];
+  if (lacking.length === 0) return;
+  const list = lacking.map((name) => `"${name}"`).join(', ');
+  throw new SourceError('failed', `there is no column ${list}; ${listed(what, given)}`);
+}
+
+function listed(what: string, names: readonly string[]): string {
+  return `${what} has ${names.map((name) => `"${name}"`).join(', ')}`;
+}

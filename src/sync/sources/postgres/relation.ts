@@ -1,0 +1,228 @@
+import { SourceError } from '../../source.js';
+import { checkColumns, type TableDefinition, wantedColumns } from '../definition.js';
+import { type ColumnReader, columnReader } from './column-readers.js';
+import type { Snapshot } from './connection.js';
+import { quoted } from './names.js';
+import { type SqlType, sqlTypes } from './sql-types.js';
+
+/** What is known of the table or query of a source at one moment. */
+export interface Relation {
+  /** What stands after FROM. */
+  from: string;
+  /** `poll`: the rows that changed are found by their transactions. `scan`: all rows are read. */
+  method: 'poll' | 'scan';
+  columns: readonly ColumnReader[];
+  key: readonly { name: string; type: string; kind: ColumnReader['kind'] }[];
+  /** The declared types of the columns. */
+  types: readonly { name: string; type: string }[];
+  /** Differs for another server, and after a restore or a failover. */
+  identity: string;
+  /** Differs for another table of this name, another definition or other partitions, and after a rewrite. */
+  layout: string;
+  notices: readonly string[];
+}
+
+const MIN_VERSION = 130_000;
+/** Tables whose rows have the numbers of their transactions. */
+const HEAPS = ['r', 'p'];
+
+/** @throws {SourceError} `failed` for a definition that does not fit to the database. */
+export async function readRelation(snapshot: Snapshot, definition: TableDefinition): Promise<Relation> {
+  const server = await serverOf(snapshot);
+  const { table, query } = definition;
+  const found = table === undefined ? undefined : await tableOf(snapshot, table);
+  const from = `${found?.name ?? `(${query as string}\n)`} AS source`;
+  const given = await snapshot.columnsOf(found === undefined ? (query as string) : `TABLE ${found.name}`);
+  const what = table ?? 'the query';
+  const names = new Map(given.map(({ name, type }) => [name, type]));
+  wantedColumns(definition, [...names.keys()], what);
+  const key = keyOf(definition, found, what);
+  checkColumns(key, [...names.keys()], what);
+  const types = await sqlTypes(snapshot, [...new Set(given.map(({ type }) => type))]);
+  const typeOf = (name: string) => types.get(names.get(name) as number) as SqlType;
+  const columns = definition.columns.map((name) =>
+    columnReader(name, typeOf(name), typeFor(definition, name)),
+  );
+  const keys = key.map((name) => keyColumn(name, typeOf(name)));
+  for (const name of Object.values(definition.times ?? {})) {
+    if (name !== undefined && typeOf(name).kind !== 'time') {
+      throw new SourceError(
+        'failed',
+        `column "${name}" has the type ${typeOf(name).name}, and \`times\` needs a date or a time`,
+      );
+    }
+  }
+  const method = found?.isHeap && server.isUtf8 && !server.isStandby ? 'poll' : 'scan';
+  return {
+    from,
+    method,
+    columns,
+    key: keys,
+    types: definition.columns.map((name) => ({ name, type: typeOf(name).name })),
+    identity: server.identity,
+    layout: found?.layout ?? '',
+    notices: noticesOf(definition, method, server.isStandby),
+  };
+}
+
+interface Server {
+  identity: string;
+  isStandby: boolean;
+  isUtf8: boolean;
+}
+
+async function serverOf(snapshot: Snapshot): Promise<Server> {
+  const [[version, database, isStandby, encoding, mayAsk] = []] = await snapshot.rows(`
+    SELECT current_setting('server_version_num'), d.oid::text, pg_is_in_recovery()::text,
+      current_setting('server_encoding'),
+      has_function_privilege('pg_control_system()', 'EXECUTE') AND has_function_privilege('pg_control_checkpoint()', 'EXECUTE')
+    FROM pg_database d WHERE d.datname = current_database()`);
+  if (Number(version) < MIN_VERSION)
+    throw new SourceError('failed', 'the source is a PostgreSQL before version 13');
+  const [control = []] =
+    mayAsk !== 't'
+      ? []
+      : await snapshot.rows(
+          'SELECT system_identifier::text, timeline_id::text FROM pg_control_system(), pg_control_checkpoint()',
+        );
+  return {
+    identity: [...control, database].join('/'),
+    isStandby: isStandby === 'true',
+    isUtf8: encoding === 'UTF8',
+  };
+}
+
+interface Table {
+  /** The name with its schema, quoted. */
+  name: string;
+  isHeap: boolean;
+  layout: string;
+  primaryKey: readonly string[];
+  uniqueKeys: readonly (readonly string[])[];
+}
+
+/** The table, and those that it is made of: its partitions and the tables that inherit from it. */
+const TABLE = `
+  WITH RECURSIVE parts AS (
+    SELECT to_regclass($1)::oid AS oid
+    UNION
+    SELECT i.inhrelid FROM parts JOIN pg_inherits i ON i.inhparent = parts.oid
+  ), classes AS (
+    SELECT c.oid, c.relfilenode, c.relkind, coalesce(am.amname, '') AS method
+    FROM parts JOIN pg_class c ON c.oid = parts.oid LEFT JOIN pg_am am ON am.oid = c.relam
+  )
+  SELECT format('%I.%I', n.nspname, c.relname), c.relkind::text,
+    (SELECT bool_and(relkind IN ('r', 'p') AND method IN ('', 'heap')) AND (c.relkind = 'p' OR count(*) = 1) FROM classes)::text,
+    (SELECT md5(string_agg(concat_ws(' ', oid, relfilenode), ',' ORDER BY oid)) FROM classes) || ' ' ||
+    (SELECT md5(string_agg(concat_ws(' ', attnum, attname, atttypid, atttypmod, attisdropped, atthasmissing), ',' ORDER BY attnum))
+     FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0)
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)`;
+
+/** The keys of a table: columns of unique indexes without conditions and expressions that have no NULL. */
+const KEYS = `
+  SELECT i.indisprimary::text, json_agg(a.attname ORDER BY k.place)::text
+  FROM pg_index i
+  CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k (number, place)
+  LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number
+  WHERE i.indrelid = to_regclass($1) AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND k.place <= i.indnkeyatts
+  GROUP BY i.indexrelid, i.indisprimary HAVING bool_and(coalesce(a.attnotnull, false))
+  ORDER BY i.indisprimary DESC, i.indexrelid`;
+
+async function tableOf(snapshot: Snapshot, table: string): Promise<Table> {
+  const [found] = await snapshot.rows(TABLE, [table]);
+  if (found === undefined) {
+    throw new SourceError('failed', `the source has no table ${table}, or its user may not use the schema`);
+  }
+  const [name, kind, isHeap, layout] = found as string[];
+  const keys = (await snapshot.rows(KEYS, [table])).map(([isPrimary, names]) => ({
+    isPrimary: isPrimary === 'true',
+    names: JSON.parse(names as string) as string[],
+  }));
+  return {
+    name: name as string,
+    isHeap: HEAPS.includes(kind as string) && isHeap === 'true',
+    layout: layout as string,
+    primaryKey: keys.find(({ isPrimary }) => isPrimary)?.names ?? [],
+    uniqueKeys: keys.map(({ names }) => names),
+  };
+}
+
+function keyOf({ key, table }: TableDefinition, found: Table | undefined, what: string): readonly string[] {
+  if (key === undefined) {
+    if (found !== undefined && found.primaryKey.length > 0) return found.primaryKey;
+    throw new SourceError(
+      'failed',
+      `${what} has no primary key: name the columns that identify a row by \`key\``,
+    );
+  }
+  const isKey = found?.uniqueKeys.some(
+    (names) => names.length === key.length && names.every((name) => key.includes(name)),
+  );
+  if (found?.isHeap && !isKey) {
+    throw new SourceError(
+      'failed',
+      `${table} has no unique index on ${key.map((name) => `"${name}"`).join(', ')} with columns that are NOT NULL, so they do not identify its rows`,
+    );
+  }
+  return key;
+}
+
+function typeFor({ types }: TableDefinition, name: string) {
+  return types !== undefined && Object.hasOwn(types, name) ? types[name] : undefined;
+}
+
+function keyColumn(name: string, type: SqlType): Relation['key'][number] {
+  if (type.kind === undefined || type.kind === 'json') {
+    throw new SourceError(
+      'failed',
+      `column "${name}" of the key has the type ${type.name}, which cannot be part of a key`,
+    );
+  }
+  return { name, type: type.name, kind: type.kind };
+}
+
+function noticesOf(
+  { where, rls }: TableDefinition,
+  method: Relation['method'],
+  isStandby: boolean,
+): string[] {
+  return [
+    ...(method === 'scan'
+      ? [
+          isStandby
+            ? 'the source is a standby, so all rows are read each time'
+            : 'it is no ordinary table, so all rows are read each time',
+        ]
+      : []),
+    ...(method === 'poll' && where !== undefined
+      ? [
+          '`where` must depend on the columns of the row alone: what makes a row enter it otherwise is found by the reconcile',
+        ]
+      : []),
+    ...(rls ? ['rows that row-level security hides count as absent'] : []),
+  ];
+}
+
+/** The name of a table for LOCK TABLE, before anything else is known of it; undefined for what cannot be locked. */
+export async function lockableName(
+  snapshot: Snapshot,
+  { table }: TableDefinition,
+): Promise<string | undefined> {
+  if (table === undefined) return undefined;
+  const [[name, kind] = []] = await snapshot.rows(
+    "SELECT format('%I.%I', n.nspname, c.relname), c.relkind::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)",
+    [table],
+  );
+  return HEAPS.includes(kind ?? '') ? (name as string) : undefined;
+}
+
+/** The columns of a definition as they are selected: the key, the data, and the times. */
+export function selected({ key, columns }: Relation, { times }: TableDefinition): string {
+  const time = (name: string | undefined) => (name === undefined ? 'NULL' : `${quoted(name)}::text`);
+  return [
+    ...key.map(({ name }) => `${quoted(name)}::text`),
+    ...columns.map(({ expression }) => expression),
+    time(times?.created),
+    time(times?.changed),
+  ].join(', ');
+}

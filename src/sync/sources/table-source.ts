@@ -1,0 +1,97 @@
+import { COLUMN_TYPES } from '../../readers/column-types.js';
+import {
+  flag,
+  mapOf,
+  matching,
+  members,
+  name,
+  type OptionCheck,
+  oneOf,
+  secret,
+} from '../../schema/option-checks.js';
+import { SourceError, type SyncSource } from '../source.js';
+import type { TableDefinition } from './definition.js';
+
+/** A table, a view or a query of a database. */
+export interface TableSource extends Omit<TableDefinition, 'key'> {
+  /** `postgres://USER@HOST/DATABASE`, `sqlite:PATH`, or `env:NAME` for such a text in an environment variable. */
+  from: string;
+  /** The column, or the columns, that identify a row. Default: the primary key. */
+  key?: string | readonly string[] | undefined;
+}
+
+const FROM = /^(postgres(ql)?:\/\/.|sqlite:.|env:[A-Za-z_][A-Za-z0-9_]*$)/s;
+const FORMS =
+  'postgres://USER@HOST/DATABASE, sqlite:PATH, or env:NAME with such a text in the environment variable';
+
+/** A list of columns that is not empty. */
+export const columnList: OptionCheck = (value, pointer) =>
+  Array.isArray(value) && value.length > 0
+    ? value.flatMap((item, at) => name(item, `${pointer}/${at}`))
+    : [{ pointer, code: 'wrong_type', detail: 'must be a list of names of columns' }];
+
+/** One column, or a list of them. */
+export const columnOrList: OptionCheck = (value, pointer) =>
+  (typeof value === 'string' ? name : columnList)(value, pointer);
+
+/** The members of a {@link TableSource}. */
+export const TABLE_SOURCE = {
+  // It may have a password, which no error shows.
+  from: secret(FORMS, (text) => FROM.test(text)),
+  table: name,
+  query: name,
+  columns: columnList,
+  key: columnOrList,
+  where: name,
+  times: members({ created: name, changed: name }, []),
+  types: mapOf(oneOf(...COLUMN_TYPES)),
+  rls: flag,
+} as const satisfies Readonly<Record<string, OptionCheck>>;
+
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+const DURATION = /^(\d{1,6})(ms|s|m|h)$/;
+
+export const duration = matching('a duration such as 10s, 500ms, 5m or 1h', DURATION);
+
+/** The milliseconds of a duration. */
+export function millisecondsOf(text: string): number {
+  const [, number, unit] = DURATION.exec(text) as unknown as [string, string, keyof typeof UNITS];
+  return Number(number) * UNITS[unit];
+}
+
+/**
+ * Opens a source. Its module, with the driver of the database, is loaded only where it is used.
+ *
+ * @throws {SourceError} `failed`
+ */
+export async function openTableSource({ from, key, ...rest }: TableSource): Promise<SyncSource> {
+  const definition = { ...rest, key: typeof key === 'string' ? [key] : key };
+  if ((definition.table === undefined) === (definition.query === undefined)) {
+    throw new SourceError('failed', 'give either `table` or `query`');
+  }
+  const place = resolved(from);
+  const path = /^sqlite:(.+)$/s.exec(place)?.[1];
+  if (path === undefined) {
+    const { PostgresSource } = await import('./postgres/source.js');
+    return new PostgresSource(place, definition);
+  }
+  const { SqliteSource } = await import('./sqlite/source.js');
+  return new SqliteSource(path, definition);
+}
+
+/** The place of a source, which an environment variable may have. */
+function resolved(from: string): string {
+  const variable = /^env:(.*)$/s.exec(from)?.[1];
+  if (variable === undefined) return from;
+  const value = process.env[variable];
+  if (value === undefined || value === '') {
+    throw new SourceError('failed', `the environment variable ${variable} is not set`);
+  }
+  if (value.startsWith('env:') || !FROM.test(value)) {
+    throw new SourceError(
+      'failed',
+      `the environment variable ${variable} must have postgres://USER@HOST/DATABASE or sqlite:PATH`,
+    );
+  }
+  return value;
+}

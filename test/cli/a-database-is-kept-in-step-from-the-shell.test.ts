@@ -1,0 +1,218 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { open } from 'cosift';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
+import { inFull } from '../helpers/full.js';
+import { Command, cosift, temporaryDirectory } from '../helpers/processes.js';
+import { Random } from '../helpers/random.js';
+import { NO_SQLITE, sqlite } from '../sync/sqlite.js';
+
+const KILLS = inFull(100, 4);
+
+async function dataIn(directory: string, database: string): Promise<Record<string, unknown>> {
+  await using databases = await open(directory, { threads: 1 });
+  const found: Record<string, unknown> = {};
+  for await (const { key, data } of databases.database(database).queryAll()) found[String(key)] = data;
+  return found;
+}
+
+describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQLITE})` : ''}`, () => {
+  test('is checked, followed, withheld, confirmed and forgotten', async () => {
+    const directory = await temporaryDirectory();
+    const file = path.join(directory, 'shop.db');
+    const data = path.join(directory, 'data');
+    await sqlite(
+      file,
+      'CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT, price NUMERIC)',
+      "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 30) INSERT INTO products SELECT n, 'p' || n, n FROM n",
+      'UPDATE products SET price = 9007199254740993 WHERE id = 30',
+    );
+    const from = ['--from', `sqlite:${file}`, '--table', 'products'];
+    const columns = ['--columns', 'name,price', '--database', 'shop'];
+    expect(await cosift('sync', 'check', ...from)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('products has "id", "name", "price"'),
+    });
+    const checked = await cosift('sync', 'check', ...from, ...columns);
+    expect(checked.stdout).toContain('key: id\ncolumn name: TEXT\ncolumn price: NUMERIC\nrows: 30\n');
+    expect(checked.stdout).toContain('{"key":"shop/1","data":{"name":"p1","price":1}}');
+    expect(checked.stdout).toContain('refused: shop/30: column "price": 9007199254740993 cannot');
+    const sync = (command: string, ...args: string[]) =>
+      cosift('sync', command, ...from, ...columns, '--data', data, ...args);
+    const first = await sync('run', '--once', '--embed', 'name');
+    expect(first).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('30 rows: 29 written, 0 unchanged, 0 deleted, 1 refused'),
+    });
+    expect(first.stderr).toContain('refused 30: column "price"');
+    expect((await sync('run', '--once')).stdout).toContain('30 rows: 0 written, 29 unchanged');
+    await sqlite(file, 'DELETE FROM products WHERE id > 5');
+    const short = await sync('run', '--once');
+    expect(short).toMatchObject({ code: 1, stdout: expect.stringContaining('24 withheld') });
+    const status = () => cosift('sync', 'status', '--database', 'shop', '--data', data);
+    expect(await status()).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('the source lacks 24 records'),
+    });
+    expect(await sync('confirm')).toMatchObject({ code: 0, stdout: expect.stringContaining('24 deleted') });
+    expect(await status()).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^shop {2}in step as of .* · 5 records\n/),
+    });
+    expect(Object.keys(await dataIn(data, 'shop'))).toEqual([
+      'shop/1',
+      'shop/2',
+      'shop/3',
+      'shop/4',
+      'shop/5',
+    ]);
+    const place = ['--database', 'shop', '--data', data];
+    expect((await cosift('sync', 'remove', ...place, '--delete-records')).stdout).toContain(
+      'deleted 5 records',
+    );
+    expect((await status()).stdout).toBe('shop  not read yet · 0 records\n');
+  });
+
+  test('is described in a config file, which a server follows', async () => {
+    const directory = await temporaryDirectory();
+    const file = path.join(directory, 'shop.db');
+    await sqlite(
+      file,
+      'CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT)',
+      "INSERT INTO products VALUES (1, 'a')",
+    );
+    const config = path.join(directory, 'cosift.json');
+    const write = (products: object) =>
+      writeFile(config, JSON.stringify({ data: path.join(directory, 'data'), sync: { products } }));
+    const source = {
+      database: 'shop',
+      from: 'env:SHOP',
+      table: 'products',
+      columns: ['name'],
+      embed: ['name'],
+      every: '20ms',
+    };
+    const run = (args: string[], env: Record<string, string> = { SHOP: `sqlite:${file}` }) => {
+      const command = new Command([...args, '--config', config], env);
+      command.child.stdin.end();
+      return command;
+    };
+    await write({ ...source, every: 'often' });
+    for (const command of ['serve', 'sync run']) {
+      const refused = run(command.split(' '));
+      expect(await refused.ended()).toBe(1);
+      expect(refused.stderr).toContain('sync.products.every: is "often", must be a duration');
+    }
+    await write(source);
+    const unset = run(['sync', 'run', 'products'], {});
+    expect(await unset.ended()).toBe(1);
+    expect(unset.stderr).toContain('the environment variable SHOP is not set');
+    const server = run(['serve', '--port', '0']);
+    await server.waitFor('stderr', /"sync":"products","database":"shop","state":"in_step","records":1,/);
+    const beside = run(['sync', 'run', 'products']);
+    expect(await beside.ended()).toBe(1);
+    expect(beside.stderr).toContain('another process has');
+    await sqlite(file, "INSERT INTO products VALUES (2, 'b'), (3, NULL)");
+    const status = () => run(['sync', 'status', '--json']);
+    await expect
+      .poll(async () => {
+        const shown = status();
+        await shown.ended();
+        return JSON.parse(shown.stdout || '{}').records;
+      })
+      .toBe(3);
+    server.child.kill('SIGTERM');
+    await server.ended();
+    const once = run(['sync', 'run', '--once']);
+    expect(await once.ended()).toBe(0);
+    expect(once.stdout).toContain('3 rows: 0 written, 3 unchanged');
+  });
+});
+
+test('what cannot be followed is refused, and no password is shown', async () => {
+  const secret = 'postgres://user:hunter2@127.0.0.1:9/none';
+  const columns = ['--table', 'a', '--columns', 'b', '--database', 'c', '--data', await temporaryDirectory()];
+  for (const [args, reason] of [
+    [['--from', 'mysql://user:hunter2@host/x', ...columns], '--from: is string, must be postgres://'],
+    [['--from', secret, '--url', 'http://127.0.0.1:9', ...columns], 'a server reads sources itself'],
+    [['--from', secret, '--query', 'SELECT 1', ...columns], "cannot be used with option '--table"],
+    [['--from', `${secret}?sslmode=wrong`, ...columns], 'sslmode must be one of'],
+    [columns, '--table needs --from'],
+    [['nothing'], 'describe the source by --from'],
+  ] as const) {
+    const { code, stdout, stderr } = await cosift('sync', 'run', '--once', ...args);
+    expect(stderr).toContain(reason);
+    expect(stdout + stderr).not.toContain('hunter2');
+    expect(code).toBe(1);
+  }
+});
+
+describe.skipIf(NO_SERVER !== undefined)(`a table of PostgreSQL${NO_SERVER ? ` (${NO_SERVER})` : ''}`, () => {
+  let server: PostgresServer;
+  let url: string;
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+    url = await server.createDatabase();
+  });
+  afterAll(() => server?.stop());
+
+  test('loses nothing by kill -9 of the sync, under writers', async () => {
+    const directory = await temporaryDirectory();
+    const client = new pg.Client(url);
+    await client.connect();
+    await client.query(
+      "CREATE TABLE items (id int PRIMARY KEY, name text); INSERT INTO items SELECT n, 'item ' || n FROM generate_series(1, 3000) AS n",
+    );
+    const random = new Random(7);
+    const args = [
+      '--from',
+      'env:ITEMS',
+      '--table',
+      'items',
+      '--columns',
+      'name',
+      '--database',
+      'items',
+      '--data',
+      directory,
+    ];
+    const run = (...more: string[]) => new Command(['sync', 'run', ...args, ...more], { ITEMS: url });
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const sync = run(
+        '--every',
+        '10ms',
+        '--max-deletes',
+        '1000000',
+        ...(kill === 0 ? ['--embed', 'none'] : []),
+      );
+      // The moment of the kill is one of its work, not one of the clock.
+      for (let change = random.below(60); change >= 0; change -= 1) {
+        const id = 1 + random.below(3_200);
+        if (random.chance(30)) await client.query('DELETE FROM items WHERE id = $1', [id]);
+        else if (random.chance(50)) {
+          await client.query(
+            'UPDATE items SET id = id + 10000 WHERE id = $1 AND NOT EXISTS (SELECT FROM items WHERE id = $1 + 10000)',
+            [id],
+          );
+        } else {
+          await client.query(
+            "INSERT INTO items VALUES ($1, 'new') ON CONFLICT (id) DO UPDATE SET name = items.name || '!'",
+            [id],
+          );
+        }
+      }
+      if (random.chance(50)) await Promise.race([sync.waitFor('stdout', /in step/), sync.ended()]);
+      sync.child.kill('SIGKILL');
+      await sync.ended();
+    }
+    const last = run('--once', '--max-deletes', '1000000');
+    expect(await last.ended()).toBe(0);
+    const { rows } = await client.query("SELECT 'items/' || id AS key, name FROM items");
+    await client.end();
+    expect(await dataIn(directory, 'items')).toEqual(
+      Object.fromEntries(rows.map(({ key, name }) => [key, { name }])),
+    );
+  });
+});
