@@ -22,6 +22,7 @@ export const ERRORS = {
   database_exists: { status: 409, title: 'The database exists with other settings' },
   identity_conflict: { status: 409, title: 'The id, the uuid and the key do not belong to the same record' },
   model_mismatch: { status: 409, title: 'The service does not have the model of the database' },
+  source_failed: { status: 409, title: 'The source of a sync cannot be read as it is' },
   reembedding_running: { status: 409, title: 'The database is being embedded with another model' },
   deletion_refused: {
     status: 409,
@@ -44,6 +45,7 @@ export const ERRORS = {
   busy: { status: 503, title: 'The service is busy' },
   model_unavailable: { status: 503, title: 'The model cannot embed texts now' },
   not_ready: { status: 503, title: 'The service is not ready' },
+  source_unavailable: { status: 503, title: 'The source of a sync cannot be read now' },
   store_failed: { status: 503, title: 'The store failed or cannot be reached' },
   timed_out: { status: 503, title: 'The request took too long to answer' },
   unreachable: { status: 503, title: 'The service cannot be reached' },

@@ -33,6 +33,8 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   identity_conflict: 'Give either the `id` or the `uuid`, or those of one record.',
   model_mismatch:
     'Configure the [model](../how-to/models.md) of the database with its original files, or embed the records again.',
+  source_failed:
+    'The detail says what to do at the source or in its definition, see [sync](../how-to/sync.md#when-something-fails). Records stay as they are.',
   reembedding_running: 'Wait until the re-embedding is done, or cancel it.',
   deletion_refused:
     'What the source has is written. Correct its lines, or allow as many deletions as `missing` says with `max_deletes`; library, client and command line call it `maxDeletes` and `--max-deletes`.',
@@ -63,6 +65,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
     'Try again later. The endpoint or the function of the [model](../how-to/models.md) failed: the log of the service has the cause, and in the library the detail.',
   not_ready:
     'Wait as long as `Retry-After` says; `/readyz` has the reason. In the library: the database is being loaded, created or dropped, or the databases were closed.',
+  source_unavailable: 'Try again later: a sync does so by itself. The detail has the cause.',
   store_failed:
     'With a data directory, restart the service: a sync to disk failed, or the writer panicked, and the database refuses [writes until the next start](../how-to/start-and-stop.md). With [PostgreSQL](../how-to/postgresql.md), repeat the request; the log has the cause.',
   timed_out:

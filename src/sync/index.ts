@@ -1,6 +1,6 @@
 export { type ConfiguredSync, configuredSyncs } from './configured-syncs.js';
 export { IterableSource } from './iterable-source.js';
-export { SourceError, type SourceShape, type SyncSource } from './source.js';
+export type { SourceShape, SyncSource } from './source.js';
 export {
   columnList,
   columnOrList,

@@ -7,7 +7,6 @@ import {
   type RefusedRow,
   type Round,
   type SourceBatch,
-  SourceError,
   type SourceRow,
   type SourceShape,
   type SyncSource,
@@ -83,8 +82,8 @@ export class IterableSource implements SyncSource {
     yield batch;
     if (number === 0 || unseen.size === 0) return;
     const names = Array.from(unseen, (name) => JSON.stringify(name)).join(', ');
-    throw new SourceError(
-      'failed',
+    throw new CosiftError(
+      'source_failed',
       `no row has the column ${names}: check \`key\`, \`columns\` and \`times\``,
     );
   }

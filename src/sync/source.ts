@@ -61,7 +61,11 @@ export interface Round {
   close(): Promise<void>;
 }
 
-/** Where rows come from. Its calls are made one after the other. They fail with a {@link SourceError}. */
+/**
+ * Where rows come from. Its calls are made one after the other. They fail with `source_unavailable` where it may
+ * work soon, such as after a lost connection, and with `source_failed` where somebody must do something, which the detail names.
+ * Errors have no secrets, such as a URL with a password.
+ */
 export interface SyncSource {
   shape(signal: AbortSignal): Promise<SourceShape>;
   /**
@@ -70,20 +74,6 @@ export interface SyncSource {
    */
   round(bookmark: Bookmark | null, whole: boolean, signal: AbortSignal): Promise<Round | null>;
   close(): Promise<void>;
-}
-
-/**
- * Why a source cannot be read. `retry`: it may work soon, such as after a lost connection. `failed`: somebody must do
- * something, which the message names. The message has no secrets, such as a URL with a password.
- */
-export class SourceError extends Error {
-  override readonly name = 'SourceError';
-  readonly kind: 'retry' | 'failed';
-
-  constructor(kind: 'retry' | 'failed', message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.kind = kind;
-  }
 }
 
 /**

@@ -2,7 +2,7 @@ import { LinkedAbort } from '../async/linked-abort.js';
 import { backoffMs, sleep } from '../async/sleep.js';
 import type { SyncState, SyncTarget } from '../databases/index.js';
 import { CosiftError, ERRORS } from '../errors.js';
-import { SourceError, type SyncSource } from './source.js';
+import type { SyncSource } from './source.js';
 import { type Passed, syncPass } from './sync-pass.js';
 import type { SyncCounts, SyncProgress } from './sync-progress.js';
 import { parseState } from './sync-state.js';
@@ -227,6 +227,5 @@ export class Sync {
 
 /** Whether a failure may end without anybody doing something. */
 function isTemporary(error: unknown): boolean {
-  if (error instanceof SourceError) return error.kind === 'retry';
   return error instanceof CosiftError && [429, 503, 507].includes(ERRORS[error.code].status);
 }

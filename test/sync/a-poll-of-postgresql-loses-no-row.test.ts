@@ -1,7 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer, type PostgresVersion } from '../../scripts/postgres/server.js';
-import { type Bookmark, SourceError } from '../../src/sync/source.js';
+import { isCode } from '../../src/errors.js';
+import type { Bookmark } from '../../src/sync/source.js';
 import { PostgresSource } from '../../src/sync/sources/postgres/source.js';
 import { inFull } from '../helpers/full.js';
 import { Random } from '../helpers/random.js';
@@ -118,7 +119,7 @@ const RETRIED = Symbol('retried');
 
 /** The table was truncated while it was read in chunks. */
 function retried(error: unknown): typeof RETRIED {
-  if (error instanceof SourceError && error.kind === 'retry') return RETRIED;
+  if (isCode(error, 'source_unavailable')) return RETRIED;
   throw error;
 }
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer, type PostgresVersion } from '../../scripts/postgres/server.js';
-import { SourceError } from '../../src/sync/source.js';
+import { CosiftError } from '../../src/errors.js';
 import type { TableDefinition } from '../../src/sync/sources/definition.js';
 import { PostgresSource } from '../../src/sync/sources/postgres/source.js';
 import { Follower } from './follower.js';
@@ -31,9 +31,9 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
           () => undefined,
           (reason: unknown) => reason,
         );
-      expect(error).toBeInstanceOf(SourceError);
-      const { kind, message } = error as SourceError;
-      return { kind, message };
+      expect(error).toBeInstanceOf(CosiftError);
+      const { code, message } = error as CosiftError;
+      return { code, message };
     };
     const dataIn = (follower: Follower) =>
       Object.fromEntries([...follower.records].map(([key, text]) => [key, JSON.parse(text).data]));
@@ -248,7 +248,7 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
       ).toMatchObject({ read: 2, written: 1, deleted: 1 });
       expect(await wholeAfter('VACUUM FULL things')).toMatchObject({ read: 2, written: 0, deleted: 0 });
       await expect(wholeAfter('ALTER TABLE things RENAME COLUMN name TO label')).rejects.toMatchObject({
-        kind: 'failed',
+        code: 'source_failed',
         message: 'there is no column "name"; things has "id", "label", "more"',
       });
       await expect(
@@ -257,7 +257,7 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
           'ALTER TABLE things ALTER COLUMN name TYPE int USING 5',
         ),
       ).rejects.toMatchObject({
-        kind: 'failed',
+        code: 'source_failed',
         message: expect.stringMatching(/"name" was text and is number now/),
       });
       expect(follower.records.size).toBe(2);
@@ -304,7 +304,7 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
       expect(await query.pass(true)).toMatchObject({ kind: 'complete', read: 2, written: 0 });
       const twice = follow({ query: 'SELECT 1 AS id, name FROM base', columns: ['name'], key: ['id'] });
       await expect(twice.pass()).rejects.toMatchObject({
-        kind: 'failed',
+        code: 'source_failed',
         message: '`key` does not identify the rows: two have 1',
       });
     });
@@ -338,7 +338,7 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
       );
       const reader = Object.assign(new URL(url), { username: 'reader' }).href;
       const failed = (message: string | RegExp) => ({
-        kind: 'failed',
+        code: 'source_failed',
         message: expect.stringMatching(message),
       });
       expect(await failure({ table: 'keyless', columns: ['name'] })).toEqual(failed('no primary key'));
@@ -379,7 +379,7 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
       await client.end();
       await server.kill();
       const error = await follower.pass(true).catch((reason: unknown) => reason);
-      expect(error).toMatchObject({ name: 'SourceError', kind: 'retry' });
+      expect(error).toMatchObject({ code: 'source_unavailable' });
       expect(`${(error as Error).stack}`).not.toContain('hunter2');
       await server.restart();
       client = new pg.Client(url);

@@ -4,7 +4,7 @@ import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { SourceError } from '../../src/sync/source.js';
+import { CosiftError } from '../../src/errors.js';
 import type { TableDefinition } from '../../src/sync/sources/definition.js';
 import { SqliteSource } from '../../src/sync/sources/sqlite/source.js';
 import { Follower } from './follower.js';
@@ -156,7 +156,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
     expect(timed.refused.get('3')).toContain('"changed": soon is no time');
     const twice = follow({ query: 'SELECT 1 AS n, name FROM base', columns: ['name'], key: ['n'] });
     await expect(twice.pass()).rejects.toMatchObject({
-      kind: 'failed',
+      code: 'source_failed',
       message: expect.stringContaining('two have 1'),
     });
   });
@@ -173,8 +173,8 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
           () => undefined,
           (reason: unknown) => reason,
         );
-      expect(error).toBeInstanceOf(SourceError);
-      return (error as SourceError).message;
+      expect(error).toBeInstanceOf(CosiftError);
+      return (error as CosiftError).message;
     };
     expect(await failure({ table: 'keyless', columns: ['name'] })).toContain('no primary key');
     expect(await failure({ table: 'raws', columns: [] })).toContain('raws has "id", "raw"');

@@ -1,5 +1,5 @@
+import { CosiftError } from '../../errors.js';
 import type { ColumnType } from '../../readers/column-types.js';
-import { SourceError } from '../source.js';
 
 /** What is read of a database: a table or the result of a query, and which of its columns. */
 export interface TableDefinition {
@@ -23,7 +23,7 @@ export interface TableDefinition {
 /**
  * Returns the columns of data, times and types. `given` are those that the source has, if they are known; `what` names it.
  *
- * @throws {SourceError} `failed` for a column that it does not have, and for a definition without columns.
+ * @throws {CosiftError} `source_failed` for a column that it does not have, and for a definition without columns.
  */
 export function wantedColumns(
   { columns, times, types }: TableDefinition,
@@ -32,7 +32,7 @@ export function wantedColumns(
 ): string[] {
   if (columns.length === 0) {
     const list = given === undefined ? '' : `; ${listed(what, given)}`;
-    throw new SourceError('failed', `give the \`columns\` to read${list}`);
+    throw new CosiftError('source_failed', `give the \`columns\` to read${list}`);
   }
   const names = [...columns, ...Object.values(times ?? {}), ...Object.keys(types ?? {})];
   const wanted = names.filter((name) => name !== undefined);
@@ -40,12 +40,12 @@ export function wantedColumns(
   return wanted;
 }
 
-/** @throws {SourceError} `failed` for a column that the source does not have. */
+/** @throws {CosiftError} `source_failed` for a column that the source does not have. */
 export function checkColumns(names: readonly string[], given: readonly string[], what: string): void {
   const lacking = [...new Set(names.filter((name) => !given.includes(name)))];
   if (lacking.length === 0) return;
   const list = lacking.map((name) => `"${name}"`).join(', ');
-  throw new SourceError('failed', `there is no column ${list}; ${listed(what, given)}`);
+  throw new CosiftError('source_failed', `there is no column ${list}; ${listed(what, given)}`);
 }
 
 function listed(what: string, names: readonly string[]): string {

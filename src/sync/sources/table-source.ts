@@ -1,3 +1,4 @@
+import { CosiftError } from '../../errors.js';
 import { COLUMN_TYPES } from '../../readers/column-types.js';
 import {
   flag,
@@ -9,7 +10,7 @@ import {
   oneOf,
   secret,
 } from '../../schema/option-checks.js';
-import { SourceError, type SyncSource } from '../source.js';
+import type { SyncSource } from '../source.js';
 import type { TableDefinition } from './definition.js';
 
 /** A table, a view or a query of a database. */
@@ -62,12 +63,12 @@ export function millisecondsOf(text: string): number {
 /**
  * Opens a source. Its module, with the driver of the database, is loaded only where it is used.
  *
- * @throws {SourceError} `failed`
+ * @throws {CosiftError} `source_failed`
  */
 export async function openTableSource({ from, key, ...rest }: TableSource): Promise<SyncSource> {
   const definition = { ...rest, key: typeof key === 'string' ? [key] : key };
   if ((definition.table === undefined) === (definition.query === undefined)) {
-    throw new SourceError('failed', 'give either `table` or `query`');
+    throw new CosiftError('source_failed', 'give either `table` or `query`');
   }
   const place = resolved(from);
   const path = /^sqlite:(.+)$/s.exec(place)?.[1];
@@ -85,11 +86,11 @@ function resolved(from: string): string {
   if (variable === undefined) return from;
   const value = process.env[variable];
   if (value === undefined || value === '') {
-    throw new SourceError('failed', `the environment variable ${variable} is not set`);
+    throw new CosiftError('source_failed', `the environment variable ${variable} is not set`);
   }
   if (value.startsWith('env:') || !FROM.test(value)) {
-    throw new SourceError(
-      'failed',
+    throw new CosiftError(
+      'source_failed',
       `the environment variable ${variable} must have postgres://USER@HOST/DATABASE or sqlite:PATH`,
     );
   }

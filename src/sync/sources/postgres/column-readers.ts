@@ -1,7 +1,7 @@
+import { CosiftError } from '../../../errors.js';
 import type { Cell } from '../../../readers/cells.js';
 import type { ColumnType } from '../../../readers/column-types.js';
 import { cellOf, listOf } from '../../../readers/json/object.js';
-import { SourceError } from '../../source.js';
 import { BadValue, convertedCell, numberOf } from '../row-values.js';
 import { quoted } from './names.js';
 import type { SqlType } from './sql-types.js';
@@ -24,7 +24,7 @@ export interface ColumnReader {
   read(text: string | null): Cell | readonly Cell[];
 }
 
-/** @throws {SourceError} for a column of a type that is not supported. */
+/** @throws {CosiftError} `source_failed` for a column of a type that is not supported. */
 export function columnReader(name: string, type: SqlType, given: ColumnType | undefined): ColumnReader {
   const expression = `${quoted(name)}::text`;
   if (given !== undefined) {
@@ -35,8 +35,8 @@ export function columnReader(name: string, type: SqlType, given: ColumnType | un
   }
   const kind = type.element?.kind ?? type.kind;
   if (kind === undefined || (type.element !== undefined && kind === 'json')) {
-    throw new SourceError(
-      'failed',
+    throw new CosiftError(
+      'source_failed',
       `column "${name}" has the type ${type.name}, which records do not have: leave it out, or store its text by the type text in \`types\``,
     );
   }

@@ -3,7 +3,6 @@ import { unlessAborted } from '../../../async/until-aborted.js';
 import { CosiftError } from '../../../errors.js';
 import { connectionSettings } from '../../../store/postgres/connection-settings.js';
 import { codeOf, isTransient } from '../../../store/postgres/store-error.js';
-import { SourceError } from '../../source.js';
 
 const CONNECT_MS = 10_000;
 const KEEP_ALIVE_MS = 10_000;
@@ -48,13 +47,16 @@ export class SourceConnection {
   readonly #settings: pg.ClientConfig;
   #client: pg.Client | undefined;
 
-  /** @throws {SourceError} for a URL that cannot be used. */
+  /** @throws {CosiftError} `source_failed` for a URL that cannot be used. */
   constructor(url: string) {
     try {
       this.#settings = connectionSettings(url);
     } catch (error) {
       const reason = error instanceof CosiftError ? error.fields.text : undefined;
-      throw new SourceError('failed', `the URL of the source cannot be used: ${reason ?? 'it is not valid'}`);
+      throw new CosiftError(
+        'source_failed',
+        `the URL of the source cannot be used: ${reason ?? 'it is not valid'}`,
+      );
     }
   }
 
@@ -142,12 +144,12 @@ const RETRIED = /^(53|57014|55P03|25P0[34])/;
 const ROW_SECURITY = /row-level security/;
 
 /** The failure of a connection or statement. Its message has no part of the URL. */
-function sourceError(error: unknown): SourceError {
-  if (error instanceof SourceError) return error;
+function sourceError(error: unknown): CosiftError {
+  if (error instanceof CosiftError) return error;
   const text =
     error instanceof Error && error.message !== '' ? error.message : String(codeOf(error) ?? error);
   const code = codeOf(error) ?? '';
-  const failed = (message: string) => new SourceError('failed', message, { cause: error });
+  const failed = (message: string) => new CosiftError('source_failed', message, { cause: error });
   if (code === 'no_password')
     return failed('the source asks for a password: set PGPASSWORD, or put it into the URL');
   if (code === 'certificate')
@@ -163,7 +165,7 @@ function sourceError(error: unknown): SourceError {
   if (code === '42501')
     return failed(`the user lacks a right at the source: ${text}; GRANT SELECT on it to the user`);
   if (RETRIED.test(code) || isTransient(error)) {
-    return new SourceError('retry', `the source cannot be read: ${text}`, { cause: error });
+    return new CosiftError('source_unavailable', `the source cannot be read: ${text}`, { cause: error });
   }
   return failed(`the source cannot be read: ${text}`);
 }

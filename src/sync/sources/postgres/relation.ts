@@ -1,4 +1,4 @@
-import { SourceError } from '../../source.js';
+import { CosiftError } from '../../../errors.js';
 import { checkColumns, type TableDefinition, wantedColumns } from '../definition.js';
 import { type ColumnReader, columnReader } from './column-readers.js';
 import type { Snapshot } from './connection.js';
@@ -26,7 +26,7 @@ const MIN_VERSION = 130_000;
 /** Tables whose rows have the numbers of their transactions. */
 const HEAPS = ['r', 'p'];
 
-/** @throws {SourceError} `failed` for a definition that does not fit to the database. */
+/** @throws {CosiftError} `source_failed` for a definition that does not fit to the database. */
 export async function readRelation(snapshot: Snapshot, definition: TableDefinition): Promise<Relation> {
   const server = await serverOf(snapshot);
   const { table, query } = definition;
@@ -46,8 +46,8 @@ export async function readRelation(snapshot: Snapshot, definition: TableDefiniti
   const keys = key.map((name) => keyColumn(name, typeOf(name)));
   for (const name of Object.values(definition.times ?? {})) {
     if (name !== undefined && typeOf(name).kind !== 'time') {
-      throw new SourceError(
-        'failed',
+      throw new CosiftError(
+        'source_failed',
         `column "${name}" has the type ${typeOf(name).name}, and \`times\` needs a date or a time`,
       );
     }
@@ -78,7 +78,7 @@ async function serverOf(snapshot: Snapshot): Promise<Server> {
       has_function_privilege('pg_control_system()', 'EXECUTE') AND has_function_privilege('pg_control_checkpoint()', 'EXECUTE')
     FROM pg_database d WHERE d.datname = current_database()`);
   if (Number(version) < MIN_VERSION)
-    throw new SourceError('failed', 'the source is a PostgreSQL before version 13');
+    throw new CosiftError('source_failed', 'the source is a PostgreSQL before version 13');
   const [control = []] =
     mayAsk !== 't'
       ? []
@@ -131,7 +131,10 @@ const KEYS = `
 async function tableOf(snapshot: Snapshot, table: string): Promise<Table> {
   const [found] = await snapshot.rows(TABLE, [table]);
   if (found === undefined) {
-    throw new SourceError('failed', `the source has no table ${table}, or its user may not use the schema`);
+    throw new CosiftError(
+      'source_failed',
+      `the source has no table ${table}, or its user may not use the schema`,
+    );
   }
   const [name, kind, isHeap, layout] = found as string[];
   const keys = (await snapshot.rows(KEYS, [table])).map(([isPrimary, names]) => ({
@@ -150,8 +153,8 @@ async function tableOf(snapshot: Snapshot, table: string): Promise<Table> {
 function keyOf({ key, table }: TableDefinition, found: Table | undefined, what: string): readonly string[] {
   if (key === undefined) {
     if (found !== undefined && found.primaryKey.length > 0) return found.primaryKey;
-    throw new SourceError(
-      'failed',
+    throw new CosiftError(
+      'source_failed',
       `${what} has no primary key: name the columns that identify a row by \`key\``,
     );
   }
@@ -159,8 +162,8 @@ function keyOf({ key, table }: TableDefinition, found: Table | undefined, what: 
     (names) => names.length === key.length && names.every((name) => key.includes(name)),
   );
   if (found?.isHeap && !isKey) {
-    throw new SourceError(
-      'failed',
+    throw new CosiftError(
+      'source_failed',
       `${table} has no unique index on ${key.map((name) => `"${name}"`).join(', ')} with columns that are NOT NULL, so they do not identify its rows`,
     );
   }
@@ -173,8 +176,8 @@ function typeFor({ types }: TableDefinition, name: string) {
 
 function keyColumn(name: string, type: SqlType): Relation['key'][number] {
   if (type.kind === undefined || type.kind === 'json') {
-    throw new SourceError(
-      'failed',
+    throw new CosiftError(
+      'source_failed',
       `column "${name}" of the key has the type ${type.name}, which cannot be part of a key`,
     );
   }

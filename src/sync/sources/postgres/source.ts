@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
+import { CosiftError } from '../../../errors.js';
 import {
   type Bookmark,
   keyOf,
   type RefusedRow,
   type Round,
   type SourceBatch,
-  SourceError,
   type SourceRow,
   type SourceShape,
   type SyncSource,
@@ -99,7 +99,7 @@ export class PostgresSource implements SyncSource {
   /**
    * Returns the bookmark if the rows that it stands for are those of the same table.
    *
-   * @throws {SourceError} if a column has become one of another kind, so that records would have values of two kinds.
+   * @throws {CosiftError} `source_failed` if a column has become one of another kind, so that records would have values of two kinds.
    */
   #comparable(before: TableBookmark | null, relation: Relation): TableBookmark | undefined {
     if (before === null) return undefined;
@@ -107,8 +107,8 @@ export class PostgresSource implements SyncSource {
       const earlier = before.kinds[name];
       const isGiven = Object.hasOwn(this.#definition.types ?? {}, name);
       if (earlier === undefined || earlier === kind || isGiven) continue;
-      throw new SourceError(
-        'failed',
+      throw new CosiftError(
+        'source_failed',
         `column "${name}" was ${earlier} and is ${kind} now: say what records have by its type in \`types\``,
       );
     }
@@ -197,7 +197,7 @@ export class PostgresSource implements SyncSource {
       final.snapshot = again.snapshot;
       final.moment = await momentOf(again.snapshot);
       if (again.relation.layout !== relation.layout || again.relation.identity !== relation.identity) {
-        throw new SourceError('retry', 'the table of the source was changed while it was read');
+        throw new CosiftError('source_unavailable', 'the table of the source was changed while it was read');
       }
       if (next === horizon) break;
       horizon = next;
@@ -338,7 +338,10 @@ async function* unique(batches: AsyncIterable<TextRow[]>, parts: number): AsyncG
       if (key.includes(null)) continue;
       const text = JSON.stringify(key);
       if (text === last)
-        throw new SourceError('failed', `\`key\` does not identify the rows: two have ${key.join(', ')}`);
+        throw new CosiftError(
+          'source_failed',
+          `\`key\` does not identify the rows: two have ${key.join(', ')}`,
+        );
       last = text;
     }
     yield batch;

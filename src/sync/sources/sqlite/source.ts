@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { CosiftError } from '../../../errors.js';
 import { type Cell, Nested, textOf } from '../../../readers/cells.js';
 import { cellOf } from '../../../readers/json/object.js';
 import {
@@ -9,7 +10,6 @@ import {
   type RefusedRow,
   type Round,
   type SourceBatch,
-  SourceError,
   type SourceRow,
   type SourceShape,
   type SyncSource,
@@ -73,7 +73,7 @@ export class SqliteSource implements SyncSource {
   async #open() {
     const { dev, ino } = await stat(this.#path, { bigint: true }).catch((error: NodeJS.ErrnoException) => {
       const isMissing = error.code === 'ENOENT';
-      throw new SourceError('failed', isMissing ? `there is no file ${this.#path}` : error.message);
+      throw new CosiftError('source_failed', isMissing ? `there is no file ${this.#path}` : error.message);
     });
     const file = `${dev}/${ino}`;
     if (this.#reader === undefined || this.#reader.file !== file || !this.#reader.process.isUsable) {
@@ -102,8 +102,8 @@ export class SqliteSource implements SyncSource {
     const primary = (given ?? []).filter(({ part }) => part > 0).sort((a, b) => a.part - b.part);
     const names = key ?? primary.map(({ name }) => name);
     if (names.length === 0) {
-      throw new SourceError(
-        'failed',
+      throw new CosiftError(
+        'source_failed',
         `${table ?? 'the query'} has no primary key: name the columns that identify a row by \`key\``,
       );
     }
@@ -118,8 +118,8 @@ export class SqliteSource implements SyncSource {
       columns: columns.map((name) => {
         const type = given?.find((other) => other.name === name)?.type ?? '';
         if (/BLOB/i.test(type) && !Object.hasOwn(types, name)) {
-          throw new SourceError(
-            'failed',
+          throw new CosiftError(
+            'source_failed',
             `column "${name}" has the type ${type}, which records do not have: leave it out`,
           );
         }
@@ -136,7 +136,7 @@ export class SqliteSource implements SyncSource {
       `SELECT name, type, pk FROM pragma_table_xinfo(${literal(table)}) WHERE hidden <> 1`,
       signal,
     );
-    if (rows.length === 0) throw new SourceError('failed', `${this.#path} has no table ${table}`);
+    if (rows.length === 0) throw new CosiftError('source_failed', `${this.#path} has no table ${table}`);
     return rows.map(([name, type, part]) => ({
       name: textOf(name as Cell),
       type: textOf(type as Cell),
@@ -167,7 +167,7 @@ export class SqliteSource implements SyncSource {
         try {
           for (const [at, part] of parts.entries()) checkKeyPart(relation.key[at] as string, part);
           if (key === last)
-            throw new SourceError('failed', `\`key\` does not identify the rows: two have ${key}`);
+            throw new CosiftError('source_failed', `\`key\` does not identify the rows: two have ${key}`);
           last = key;
           rows.push(this.#row(key, cells.slice(parts.length), relation));
         } catch (error) {

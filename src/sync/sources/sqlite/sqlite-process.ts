@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { unlessAborted } from '../../../async/until-aborted.js';
+import { CosiftError } from '../../../errors.js';
 import type { Cell } from '../../../readers/cells.js';
 import { listOf } from '../../../readers/json/object.js';
-import { SourceError } from '../../source.js';
 
 // The compiled file, even if this module runs from its source, because a process cannot run TypeScript.
 const MAIN = fileURLToPath(new URL('../../../../dist/store/local/sqlite-file.js', import.meta.url));
@@ -86,8 +86,8 @@ export class SqliteProcess {
       return;
     }
     await this.#ended;
-    throw new SourceError(
-      'retry',
+    throw new CosiftError(
+      'source_unavailable',
       `the process that reads ${this.#path} ended: ${this.#errors.trim() || 'it was killed'}`,
     );
   }
@@ -95,6 +95,9 @@ export class SqliteProcess {
   #check(line: string): void {
     const { error, is_busy } = JSON.parse(line) as { error?: string; is_busy?: boolean };
     if (error === undefined) return;
-    throw new SourceError(is_busy ? 'retry' : 'failed', `${this.#path} cannot be read: ${error}`);
+    throw new CosiftError(
+      is_busy ? 'source_unavailable' : 'source_failed',
+      `${this.#path} cannot be read: ${error}`,
+    );
   }
 }
