@@ -14,6 +14,9 @@ const ALWAYS_ALLOWED = 10;
 /** So often all rows are read, also where a bookmark would allow less: no source can tell every change of its rows. */
 const WHOLE_MS = 86_400_000;
 
+/** The moment that the records show is stored at least so often, although nothing changes: other processes read it. */
+const KEPT_AS_OF_MS = 60_000;
+
 /** Keys that are read from the store at a time. */
 const KEYS_AT_ONCE = 50_000;
 
@@ -63,6 +66,10 @@ export async function syncPass(
   const askedAt = new Date();
   const round = await source.round(whole ? null : before.bookmark, whole, signal);
   if (round === null) {
+    if (before !== null && askedAt.getTime() - Date.parse(before.as_of) >= KEPT_AS_OF_MS) {
+      const text = stateText({ ...before, as_of: askedAt.toISOString() });
+      await target.remove({ ids: [], epoch, state: { name: options.name, text } }, signal);
+    }
     const counts = { ...NOTHING, refused: before?.refused.count ?? 0 };
     return { counts, asOf: askedAt, doubts: false };
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { open } from 'cosift';
 import pg from 'pg';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 
 test.skipIf(NO_SERVER !== undefined)(
@@ -48,7 +48,29 @@ test.skipIf(NO_SERVER !== undefined)(
       await client.query('UPDATE notes SET big = 5 WHERE id = 1');
       expect(await sync.reconcile()).toMatchObject({ read: 2, refused: 0 });
       expect(await sync.reconcile()).toMatchObject({ read: 2, written: 0, unchanged: 2 });
+
+      // Other processes learn that nothing has changed meanwhile.
+      const query = {
+        name: 'query',
+        from,
+        query: 'SELECT id, text FROM notes',
+        key: 'id',
+        columns: ['text'],
+      };
+      const asOf = async (seconds: number, expected: object) => {
+        vi.useFakeTimers({ toFake: ['Date'], now: now + seconds * 1_000 });
+        await using quiet = await notes.sync(query);
+        expect(await quiet.once()).toMatchObject(expected);
+        await quiet.close();
+        await using other = await notes.sync(query);
+        return (await other.status()).inStepAsOf?.getTime();
+      };
+      const now = Date.now();
+      const first = await asOf(0, { read: 2 });
+      expect(await asOf(30, { read: 0 })).toBe(first);
+      expect(await asOf(90, { read: 0 })).toBe(now + 90_000);
     } finally {
+      vi.useRealTimers();
       await cosift.close();
       await client.end();
       await server.stop();
