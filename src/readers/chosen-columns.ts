@@ -23,6 +23,8 @@ interface Kept {
   names: readonly string[];
   columns: readonly number[];
   vectorAt: number;
+  /** A name of `names` that two columns have. */
+  twice: string | undefined;
 }
 
 /** Applies the options that make, choose and name the columns of a file. */
@@ -143,8 +145,13 @@ export class ChosenColumns {
   }
 
   #ofRow(row: SourceRow): ReadRow {
-    const { names, columns, vectorAt } = this.#keptOf(row.names);
+    const { names, columns, vectorAt, twice } = this.#keptOf(row.names);
     const { vector, ...others } = row;
+    if (twice !== undefined) {
+      const { line, record, raw } = row;
+      const reason = `two members are the column "${twice}": --skip-columns ${twice} leaves both out`;
+      return { line, record, raw, names: row.names, cells: row.cells, reason };
+    }
     const isVector = this.#vectorColumn === undefined || this.#vectorColumn === 'vector';
     if (vector !== undefined && this.#vectorColumn === 'vector') this.#hasVectors = true;
     const isKept = vector === undefined || !this.leavesOut('vector');
@@ -167,18 +174,18 @@ export class ChosenColumns {
   #keptOf(names: readonly string[]): Kept {
     if (this.#kept?.of === names) return this.#kept;
     const renamed = names.map((name) => this.#nameOf(name));
-    const twice = renamed.find((name, at) => renamed.indexOf(name) !== at);
-    if (twice !== undefined && this.#renames.size > 0) {
-      throw new Error(`--rename: two columns have the name "${twice}" then`);
-    }
     const vectorAt = this.#vectorColumn === undefined ? -1 : renamed.indexOf(this.#vectorColumn);
     if (vectorAt >= 0) this.#hasVectors = true;
     const columns = [...names.keys()].filter((at) => {
       return at !== vectorAt && !this.leavesOut(renamed[at] as string);
     });
     const kept = columns.map((at) => renamed[at] as string);
+    const twice = twiceIn(kept);
+    if (twice !== undefined && twiceIn(names) === undefined) {
+      throw new Error(`--rename: two columns have the name "${twice}" then`);
+    }
     const isSame = kept.length === names.length && kept.every((name, at) => name === names[at]);
-    this.#kept = { of: names, names: isSame ? names : kept, columns, vectorAt };
+    this.#kept = { of: names, names: isSame ? names : kept, columns, vectorAt, twice };
     return this.#kept;
   }
 
@@ -187,6 +194,12 @@ export class ChosenColumns {
     if (renamed !== undefined) this.#renamed.add(name);
     return renamed ?? name;
   }
+}
+
+/** A name that occurs twice. */
+function twiceIn(names: readonly string[]): string | undefined {
+  const seen = new Set<string>();
+  return names.find((name) => seen.size === seen.add(name).size);
 }
 
 /** The objects in which a column may be a member: `a` and `a.b` of `a.b.c`. */

@@ -2,7 +2,22 @@ import { expect, test } from 'vitest';
 import { FLATTENED } from '../helpers/flattened.js';
 import { openFile, recordsOf } from '../helpers/imported-files.js';
 
-test.each(FLATTENED)(
+const REASONS: Record<string, string> = {
+  duplicate_member: 'the member "[bx]" occurs twice',
+  invalid_column: 'two members are the column "a.b(.c)?": --skip-columns|are columns of more than 256 bytes',
+  lone_surrogate: 'half of a surrogate pair',
+  number_out_of_range: 'the number 1e400 is outside the range',
+  too_deep: 'nested deeper than 64 levels',
+};
+
+const DEEP = {
+  name: 'a list that is nested too deep',
+  data: `{"a":${'['.repeat(70)}${']'.repeat(70)}}`,
+  flat: null,
+  problem: { pointer: '', code: 'too_deep' },
+};
+
+test.each([...FLATTENED, DEEP])(
   '--flatten makes what the setting flatten makes: $name',
   async ({ name, data, flat, problem }) => {
     const { input } = await openFile(`{"id":1,"data":${data.replaceAll('\n', ' ')}}\n`, { flatten: true });
@@ -12,12 +27,33 @@ test.each(FLATTENED)(
       for (const { json } of rows) made.push(Buffer.from(json).toString());
     }
     if (problem === null) expect([made, bad]).toEqual([[`{"id":1,"data":${flat}}\n`], []]);
-    else if (problem.code === 'duplicate_member' || name.startsWith('two'))
-      expect([made, bad]).toEqual([[], [expect.stringContaining('twice')]]);
+    else if (problem.code !== 'invalid_column' || name.startsWith('two') || name.startsWith('a member of'))
+      expect([made, bad]).toEqual([[], [expect.stringMatching(REASONS[problem.code] ?? '')]]);
     // The database refuses names that no column has, as in every file.
     else expect([made.length, bad]).toEqual([1, []]);
   },
 );
+
+test('members that are one column can be left out', async () => {
+  const text = '{"id":1,"a":{"b":1},"c":1}\n{"id":2,"a":{"b":2},"a.b":3,"c":2}\n';
+  for (const skipColumns of [['a'], ['a.b']]) {
+    const { input } = await openFile(text, { flatten: true, skipColumns });
+    const { records } = await recordsOf(input);
+    expect(records.map(({ data }) => data)).toEqual([{ c: 1 }, { c: 2 }]);
+  }
+});
+
+test('a long name is not repeated by all members of its object', async () => {
+  const members = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`m${at}`, at]));
+  const { input } = await openFile(`${JSON.stringify({ ['x'.repeat(300_000)]: members })}\n`, {
+    flatten: true,
+  });
+  const bad: string[] = [];
+  for await (const rows of input.records((_, reason) => bad.push(reason))) expect(rows).toEqual([]);
+  expect(bad).toEqual([
+    expect.stringMatching(/^the members of "x{40}…" are columns of more than 256 bytes$/),
+  ]);
+});
 
 const PEOPLE = [
   { sku: 'a-1', name: 'Ada', at: { city: 'Rome', geo: { lat: 1, lon: 2 } }, tags: ['x'], at2: 1 },

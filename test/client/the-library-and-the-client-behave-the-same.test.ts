@@ -595,7 +595,7 @@ test('databases are created, listed, opened and dropped', async () => {
 
 test('a database shows its id and nothing else', () => {
   for (const [side, name] of [
-    [sides.library, 'Database'],
+    [sides.library, 'LocalDatabase'],
     [sides.client, 'RemoteDatabase'],
   ] as const) {
     const database = side.database('same');

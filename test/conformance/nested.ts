@@ -30,7 +30,7 @@ export function describeNested(open: OpenDatabases): void {
         } else {
           expect(events[0], name).toMatchObject({ type: 'problem', ...problem });
           const pointer = `/records/0${problem.pointer}`;
-          const code = problem.code === 'duplicate_member' ? 'invalid_json' : 'invalid_record';
+          const code = problem.code === 'invalid_column' ? 'invalid_record' : 'invalid_json';
           await expectRefusal(database.upsert(`{"records":[${line}]}`), code, pointer);
         }
       }

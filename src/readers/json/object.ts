@@ -65,24 +65,34 @@ export function isJsonObject(text: string): boolean {
 export function listOf(text: string): Cell[] | undefined {
   if (!text.trimStart().startsWith('[')) return undefined;
   try {
-    const reader = new Reader(text);
-    reader.space();
-    reader.expect('[');
-    const elements: Cell[] = [];
-    reader.space();
-    if (!reader.takes(']')) {
-      do {
-        reader.space();
-        elements.push(cellOf(reader.value()));
-        reader.space();
-      } while (reader.takes(','));
-      reader.expect(']');
-    }
-    reader.space();
-    return reader.at < text.length ? undefined : elements;
+    return elementsOf(text).map(cellOf);
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Returns the elements of a JSON list as they are written.
+ *
+ * @throws {BadRow} for a text that is not one JSON list.
+ */
+function elementsOf(text: string): string[] {
+  const reader = new Reader(text);
+  reader.space();
+  reader.expect('[');
+  const elements: string[] = [];
+  reader.space();
+  if (!reader.takes(']')) {
+    do {
+      reader.space();
+      elements.push(reader.value());
+      reader.space();
+    } while (reader.takes(','));
+    reader.expect(']');
+  }
+  reader.space();
+  if (reader.at < text.length) throw reader.unexpected('the end of the list');
+  return elements;
 }
 
 /** Returns the value of a member. */
@@ -102,6 +112,29 @@ export function cellOf(json: string): Cell {
     default:
       return numberCell(json);
   }
+}
+
+/** Levels of objects and lists in the text of a value. */
+const MAX_DEPTH = 64;
+
+/** @throws {BadRow} for JSON that no request may have: it is no text of a value then. */
+export function checkText(json: string, depth = 1): void {
+  if (depth > MAX_DEPTH) throw new BadRow(`a value is nested deeper than ${MAX_DEPTH} levels`);
+  if (json.startsWith('{')) {
+    for (const member of membersOf(json)) {
+      checkString(member.name);
+      checkText(member.json, depth + 1);
+    }
+  } else if (json.startsWith('[')) {
+    for (const element of elementsOf(json)) checkText(element, depth + 1);
+  } else if (json.startsWith('"')) checkString(JSON.parse(json) as string);
+  else if (/\d/.test(json) && !Number.isFinite(Number(json))) {
+    throw new BadRow(`the number ${json} is outside the range of a double`);
+  }
+}
+
+function checkString(text: string): void {
+  if (!text.isWellFormed()) throw new BadRow('a string contains half of a surrogate pair');
 }
 
 /** Returns the usual text of JSON: without white space, and with the shortest form of every string. Numbers stay as they are. */

@@ -1,7 +1,7 @@
 import { newRecord } from '../../schema/records.js';
 import { type Cell, Nested } from '../cells.js';
 import { BadRow, type ReadRow, type RowPosition } from '../rows.js';
-import { cellOf, compactJson, listOf, type Member, membersOf } from './object.js';
+import { cellOf, checkText, compactJson, listOf, type Member, membersOf } from './object.js';
 
 const RECORD_MEMBERS: readonly string[] = Object.keys(newRecord.properties);
 
@@ -41,13 +41,14 @@ function columnsOf(members: readonly Member[]): { names: readonly string[]; cell
 /** Lists of names by their text. Most rows have one of a few lists. */
 const lists = new Map<string, readonly string[]>();
 const MAX_LISTS = 1_000;
+const MAX_LIST_TEXT = 1 << 16;
 
 /** Returns the same list for rows with the same columns, so that what is found out about it holds for all of them. */
 function sharedNames(names: readonly string[]): readonly string[] {
   const text = names.join('\n');
   const list = lists.get(text);
   if (list?.length === names.length && names.every((name, at) => name === list[at])) return list;
-  if (list === undefined && lists.size < MAX_LISTS) lists.set(text, names);
+  if (list === undefined && lists.size < MAX_LISTS && text.length <= MAX_LIST_TEXT) lists.set(text, names);
   return names;
 }
 
@@ -63,6 +64,10 @@ export function oneLine(json: string): string {
 /** Names of members in the name of a column at most: an object that is nested deeper is its JSON text. */
 const MAX_PATH_NAMES = 16;
 
+/** No column has a longer name, and no database more columns. */
+const MAX_NAME = 256;
+const MAX_COLUMNS = 10_000;
+
 /**
  * Makes of a row what the setting `flatten` of a database makes of a record, so that types, identities and options are
  * those of columns: an object becomes columns such as `address.city`, and a list with an object, a list or null in it its
@@ -73,24 +78,32 @@ export function flattenedRow(row: ReadRow): ReadRow {
   const [names, cells]: [string[], Cell[]] = [[], []];
   const add = (name: string, cell: Cell, pathNames: number) => {
     if (cell instanceof Nested && cell.json.startsWith('{') && pathNames < MAX_PATH_NAMES) {
+      // Every member repeats it.
+      if (name.length > MAX_NAME) {
+        throw new BadRow(`the members of "${name.slice(0, 40)}…" are columns of more than ${MAX_NAME} bytes`);
+      }
       for (const member of membersOf(cell.json)) {
         add(`${name}.${member.name}`, cellOf(member.json), pathNames + 1);
       }
     } else {
       names.push(name);
-      cells.push(cell instanceof Nested && !isList(cell) ? compactJson(cell.json) : cell);
+      if (names.length > MAX_COLUMNS) throw new BadRow(`its members are more than ${MAX_COLUMNS} columns`);
+      cells.push(cell instanceof Nested && !isList(cell) ? textOfJson(cell.json) : cell);
     }
   };
   try {
     for (const [at, name] of (row.names ?? []).entries()) add(name, row.cells[at] ?? null, 1);
-    const twice = new Set(names).size < names.length && names.find((name, at) => names.indexOf(name) !== at);
-    if (twice) throw new BadRow(`column "${twice}" occurs twice after --flatten`);
     return { ...row, names: sharedNames(names), cells };
   } catch (error) {
     if (!(error instanceof BadRow)) throw error;
     const { line, record, raw, names } = row;
     return { line, record, raw, ...(names && { names }), reason: error.message };
   }
+}
+
+function textOfJson(json: string): string {
+  checkText(json);
+  return compactJson(json);
 }
 
 /** Whether a value is a list that a record can have. */

@@ -12,7 +12,7 @@ mod write;
 
 pub(crate) use calendar::{civil_from_days, days_from_civil};
 pub(crate) use duration::parse_duration;
-pub(crate) use limits::check_column;
+pub(crate) use limits::{MAX_COLUMN_BYTES, check_column};
 pub(crate) use reader::{Reader, Shape};
 pub(crate) use record_members::{write_id, write_key, write_passage, write_times};
 pub use time::time_text;

@@ -129,18 +129,24 @@ pub(super) fn check_passages(
 /// Checks that a database with the columns `names` has at most `max` columns with those of `data`.
 ///
 /// # Errors
-/// A validation error at the first column that is too many.
+/// A validation error at the first column that is too many; with `flatten` at the data, because the column may be the member of
+/// a member.
 pub(super) fn check_columns(
     names: &ColumnNames,
     data: &Data,
     max: usize,
+    flatten: bool,
 ) -> Result<(), ValidationError> {
     let given = data.cells().iter().map(|(name, _)| &**name);
     let Some(name) = names.beyond(max, given) else {
         return Ok(());
     };
+    let code = ValidationCode::TooManyColumns;
     let detail = format!("the database has {max} columns and can have no more");
-    Err(ValidationError::new(ValidationCode::TooManyColumns, detail)
-        .within(name)
-        .within("data"))
+    let problem = if flatten {
+        ValidationError::new(code, format!("{detail}: {name:?} would be one"))
+    } else {
+        ValidationError::new(code, detail).within(name)
+    };
+    Err(problem.within("data"))
 }

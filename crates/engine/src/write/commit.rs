@@ -194,7 +194,8 @@ fn checked_vectors(
         let detail = "no integer id is left: give one";
         return Ok(Err(ValidationError::new(ValidationCode::InvalidId, detail)));
     }
-    if let Err(problem) = check_columns(&stage.names, &record.new.data, prepared.max_columns) {
+    let (data, max) = (&record.new.data, prepared.max_columns);
+    if let Err(problem) = check_columns(&stage.names, data, max, prepared.settings.flatten) {
         return Ok(Err(problem));
     }
     Ok(match &record.vector {

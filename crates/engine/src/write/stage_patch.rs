@@ -43,7 +43,7 @@ pub(super) fn stage_patch(
         is_changed,
         vector,
     } = patch.apply(settings, &stored)?;
-    check_columns(&stage.names, &data, max_columns)
+    check_columns(&stage.names, &data, max_columns, settings.flatten)
         .map_err(|problem| Error::invalid_records(vec![problem]))?;
     let vectors = match vector {
         PatchedVector::Stored => None,

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::json::{Reader, Shape, check_column};
+use crate::json::{MAX_COLUMN_BYTES, Reader, Shape, check_column};
 use crate::record::{Data, MAX_LIST_ELEMENTS, OwnedValue, ValidationCode, ValidationError};
 use crate::write::parsing::fields::{Read, array, members, note};
 
@@ -43,13 +43,16 @@ impl Columns {
         let shape = reader.shape()?;
         let flatten = self.flattened.is_some();
         if shape == Shape::Object && flatten && names < MAX_PATH_NAMES {
+            // Every member would repeat it.
+            if name.len() > MAX_COLUMN_BYTES {
+                return self.refuse(reader, name);
+            }
             return members(reader, |reader, member| {
                 self.read(reader, &format!("{name}.{member}"), names + 1)
             });
         }
-        if let Err(problem) = check_column(name) {
-            reader.problems.push(problem);
-            return reader.skip();
+        if check_column(name).is_err() {
+            return self.refuse(reader, name);
         }
         if let Some(Err(problem)) = self.flattened.as_mut().map(|all| all.add(name)) {
             reader.problems.push(problem);
@@ -70,6 +73,14 @@ impl Columns {
         };
         self.cells.push((name.into(), value));
         Ok(())
+    }
+
+    /// Notes what is wrong with the name of a column, and skips its value.
+    fn refuse(&self, reader: &mut Reader<'_>, name: &str) -> Read<()> {
+        if let Err(problem) = check_column(name) {
+            reader.problems.push(problem);
+        }
+        reader.skip()
     }
 }
 
@@ -108,7 +119,8 @@ fn list(reader: &mut Reader<'_>) -> Read<OwnedValue> {
         let shape = reader.shape()?;
         if let Shape::Null | Shape::Array | Shape::Object = shape {
             let detail = format!(
-                "an element of a list is a string, number or boolean, not {}",
+                "an element of a list is a string, number or boolean, not {}; the setting flatten of the database stores the \
+                 list as its JSON text",
                 shape.name()
             );
             note(reader, ValidationCode::WrongType, detail);
