@@ -1,6 +1,7 @@
 import { checkedRequest } from '../api/checked-copy.js';
 import { checkIterable } from '../api/upsert-in-batches.js';
 import { CosiftError } from '../errors.js';
+import { notOfType } from '../schema/details.js';
 import type { Data } from '../schema/public-types.js';
 import {
   keyOf,
@@ -66,8 +67,7 @@ export class IterableSource implements SyncSource {
     let batch = { rows: [] as SourceRow[], refused: [] as RefusedRow[] };
     for await (const row of rows) {
       number += 1;
-      for (const name of unseen) if ((row as Row)[name] !== undefined) unseen.delete(name);
-      const found = this.#read(row as Row, number);
+      const found = this.#read(row, number, unseen);
       if ('reason' in found) batch.refused.push(found);
       else if (keys.has(found.key))
         batch.refused.push({ key: found.key, reason: 'an earlier row has this key' });
@@ -88,9 +88,12 @@ export class IterableSource implements SyncSource {
     );
   }
 
-  #read(row: Row, number: number): SourceRow | RefusedRow {
+  /** Removes the columns that the row has from `unseen`. */
+  #read(row: unknown, number: number, unseen: Set<string>): SourceRow | RefusedRow {
     let key = `row ${number}`;
     try {
+      if (!isRow(row)) throw new Refused(notOfType(row, 'object'));
+      for (const name of unseen) if (row[name] !== undefined) unseen.delete(name);
       key = keyOf(this.#options.key.map((name) => keyPart(row, name)));
       if (key === '') throw new Refused('the key is empty');
       const { created, changed } = this.#options.times;
@@ -112,6 +115,11 @@ export class IterableSource implements SyncSource {
 
 /** A row that cannot become a record. */
 class Refused extends Error {}
+
+/** Callers without TypeScript may pass anything. */
+function isRow(row: unknown): row is Row {
+  return typeof row === 'object' && row !== null && !Array.isArray(row);
+}
 
 function keyPart(row: Row, name: string): string {
   const value = row[name];

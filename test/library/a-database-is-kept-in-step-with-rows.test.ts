@@ -104,6 +104,21 @@ test('rows that cannot become records are listed with their keys and reasons', a
   await sync.close();
 });
 
+test('a row that is not an object is refused with its place', async () => {
+  const facts = cosift.database('facts');
+  const rows = () => [article('a', 'one'), null, undefined, 5, ['a', 'b'], 'text', article('b', 'two')];
+  const sync = await facts.sync({ name: 'shop', rows: rows as () => object[], key: 'sku' });
+  expect(await sync.once()).toMatchObject({ read: 7, written: 2, refused: 5 });
+  expect((await sync.status()).refusedRows).toEqual([
+    { key: 'row 2', reason: 'is null, must be of type object' },
+    { key: 'row 3', reason: 'is undefined, must be of type object' },
+    { key: 'row 4', reason: 'is number, must be of type object' },
+    { key: 'row 5', reason: 'is array, must be of type object' },
+    { key: 'row 6', reason: 'is string, must be of type object' },
+  ]);
+  await sync.close();
+});
+
 test('a column that no row has fails the pass before anything is deleted', async () => {
   const facts = cosift.database('facts');
   let rows: object[] = [article('a', 'one'), article('b', 'two')];
