@@ -34,12 +34,7 @@ async function serve(flags: Record<string, unknown>): Promise<void> {
       database: DEMO_DATABASE,
     }),
   });
-  try {
-    await followSources(running.databases, syncs, running.app.log);
-  } catch (error) {
-    await running.close();
-    throw error;
-  }
+  await followSources(running.databases, syncs, running.app.log);
   if (flags.demo === true) console.log(requests(running, config));
   else console.log(`every operation is described at ${running.url}/docs`);
 }

@@ -77,7 +77,7 @@ export function matching(what: string, pattern: RegExp): OptionCheck {
 export function secret(what: string, isAllowed: (text: string) => boolean): OptionCheck {
   return (value, pointer) => {
     if (typeof value !== 'string') return wrongType(pointer, notOfType(value, 'string'));
-    return isAllowed(value) ? [] : invalid(pointer, `is string, must be ${what}`);
+    return isAllowed(value) ? [] : invalid(pointer, `must be ${what}`);
   };
 }
 

@@ -58,6 +58,25 @@ export function configuredSyncs(section: unknown): ConfiguredSync[] {
   return Object.entries(section as Record<string, Member>).map(([name, member]) => {
     if (!DATABASE_ID.test(name)) throw new Error(`sync.${name}: a name is 1 to 64 of a-z 0-9 _ -`);
     const { database, embed, every = DEFAULT_EVERY, max_deletes, ...source } = member;
+    checkEmbed(embed, source.columns, `sync.${name}.embed`);
     return { name, database, source, embed, everyMs: millisecondsOf(every), maxDeletes: max_deletes };
   });
+}
+
+/**
+ * Checks that records can have the columns that are embedded. Those of JSON objects begin with the name of their column.
+ *
+ * @throws {Error} that begins with `place`.
+ */
+export function checkEmbed(
+  embed: readonly string[] | undefined,
+  columns: readonly string[],
+  place: string,
+): void {
+  const isThere = (name: string) =>
+    columns.some((column) => name === column || name.startsWith(`${column}.`));
+  const lacking = embed?.find((name) => !isThere(name));
+  if (lacking === undefined) return;
+  const list = columns.map((column) => JSON.stringify(column)).join(', ');
+  throw new Error(`${place}: records have no column ${JSON.stringify(lacking)}; \`columns\` has ${list}`);
 }

@@ -1,4 +1,4 @@
-export { type ConfiguredSync, configuredSyncs } from './configured-syncs.js';
+export { type ConfiguredSync, checkEmbed, configuredSyncs } from './configured-syncs.js';
 export { IterableSource } from './iterable-source.js';
 export type { SourceShape, SyncSource } from './source.js';
 export {

@@ -1,4 +1,5 @@
 import type { DatabaseService } from '../databases/index.js';
+import { CosiftError } from '../errors.js';
 import type { SyncSource } from './source.js';
 import { Sync, type SyncSettings, type SyncStatus, storedStatus } from './sync.js';
 
@@ -33,7 +34,11 @@ export async function readSyncStatus(
   }
 }
 
-/** Forgets a sync, and with `deleteRecords` deletes its records. Returns how many were deleted. */
+/**
+ * Forgets a sync, and with `deleteRecords` deletes its records. Returns how many were deleted.
+ *
+ * @throws {CosiftError} `invalid_request` where the database has neither its state nor its records.
+ */
 export async function removeSync(
   databases: Databases,
   database: string,
@@ -42,6 +47,10 @@ export async function removeSync(
   const target = await openTarget(databases, database, name);
   try {
     const { epoch, version } = await target.mark();
+    const { state, records } = storedStatus(await target.state());
+    if (state === 'new' && records === 0) {
+      throw new CosiftError('invalid_request', `database "${database}" has nothing of a source "${name}"`);
+    }
     const chosen = deleteRecords ? { unwritten: { version, prefix: `${name}/` } } : { ids: [] };
     return await target.remove({ ...chosen, epoch, state: { name, text: 'null' } }, signal);
   } finally {

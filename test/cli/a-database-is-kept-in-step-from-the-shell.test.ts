@@ -10,6 +10,7 @@ import { Random } from '../helpers/random.js';
 import { NO_SQLITE, sqlite } from '../sync/sqlite.js';
 
 const KILLS = inFull(100, 4);
+const STOPS = inFull(40, 4);
 
 async function dataIn(directory: string, database: string): Promise<Record<string, unknown>> {
   await using databases = await open(directory, { threads: 1 });
@@ -54,7 +55,9 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
     const status = () => cosift('sync', 'status', '--database', 'shop', '--data', data);
     expect(await status()).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('the source lacks 24 records'),
+      stdout: expect.stringContaining(
+        'the source lacks 24 records, which `cosift sync confirm` with the options of the source deletes',
+      ),
     });
     expect(await sync('confirm')).toMatchObject({ code: 0, stdout: expect.stringContaining('24 deleted') });
     expect(await status()).toMatchObject({
@@ -73,6 +76,61 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
       'deleted 5 records',
     );
     expect((await status()).stdout).toBe('shop  not read yet · 0 records\n');
+    expect(await cosift('sync', 'remove', 'shpo', ...place)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('database "shop" has nothing of a source "shpo"'),
+    });
+    const other = await sync('run', '--once', '--embed', 'price');
+    expect(other.stderr).toContain('database "shop" exists, and embeds name: leave out `embed`');
+  });
+
+  test('is followed by a server that cannot follow another source', async () => {
+    const directory = await temporaryDirectory();
+    const file = path.join(directory, 'shop.db');
+    await sqlite(file, 'CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT)');
+    const config = path.join(directory, 'cosift.json');
+    const products = { database: 'shop', from: `sqlite:${file}`, table: 'products', columns: ['name'] };
+    const sync = { lost: { ...products, from: 'env:NOT_SET' }, products };
+    await writeFile(config, JSON.stringify({ data: path.join(directory, 'data'), sync }));
+    const server = new Command(['serve', '--port', '0', '--config', config]);
+    await server.waitFor(
+      'stderr',
+      /"sync":"lost",.*"state":"failed","reason":"the environment variable NOT_SET/,
+    );
+    await server.waitFor('stderr', /"sync":"products",.*"state":"in_step"/);
+    server.child.kill('SIGTERM');
+    expect(await server.ended()).toBe(0);
+  });
+
+  test('is followed until a signal, which no attempt makes a failure', async () => {
+    const directory = await temporaryDirectory();
+    const file = path.join(directory, 'shop.db');
+    await sqlite(file, 'CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT)');
+    const args = [
+      '--from',
+      `sqlite:${file}`,
+      '--table',
+      'products',
+      '--columns',
+      'name',
+      '--database',
+      'shop',
+    ];
+    for (let stop = 0; stop < STOPS; stop += 1) {
+      const sync = new Command([
+        'sync',
+        'run',
+        ...args,
+        '--every',
+        '0ms',
+        '--data',
+        path.join(directory, 'data'),
+      ]);
+      await sync.waitFor('stdout', /in step/);
+      sync.child.kill('SIGTERM');
+      expect(await sync.ended()).toBe(0);
+      expect(sync.stderr).toBe('');
+    }
   });
 
   test('is described in a config file, which a server follows', async () => {
@@ -105,6 +163,12 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
       expect(await refused.ended()).toBe(1);
       expect(refused.stderr).toContain('sync.products.every: is "often", must be a duration');
     }
+    await write({ ...source, embed: ['nmae'] });
+    const misspelt = run(['sync', 'run', 'products']);
+    expect(await misspelt.ended()).toBe(1);
+    expect(misspelt.stderr).toContain(
+      'sync.products.embed: records have no column "nmae"; `columns` has "name"',
+    );
     await write(source);
     const unset = run(['sync', 'run', 'products'], {});
     expect(await unset.ended()).toBe(1);
@@ -113,7 +177,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
     await server.waitFor('stderr', /"sync":"products","database":"shop","state":"in_step","records":1,/);
     const beside = run(['sync', 'run', 'products']);
     expect(await beside.ended()).toBe(1);
-    expect(beside.stderr).toContain('another process has');
+    expect(beside.stderr).toContain('stop it for this command');
     await sqlite(file, "INSERT INTO products VALUES (2, 'b'), (3, NULL)");
     const status = () => run(['sync', 'status', '--json']);
     await expect
@@ -135,11 +199,13 @@ test('what cannot be followed is refused, and no password is shown', async () =>
   const secret = 'postgres://user:hunter2@127.0.0.1:9/none';
   const columns = ['--table', 'a', '--columns', 'b', '--database', 'c', '--data', await temporaryDirectory()];
   for (const [args, reason] of [
-    [['--from', 'mysql://user:hunter2@host/x', ...columns], '--from: is string, must be postgres://'],
+    [['--from', 'mysql://user:hunter2@host/x', ...columns], '--from: must be postgres://'],
     [['--from', secret, '--url', 'http://127.0.0.1:9', ...columns], 'a server reads sources itself'],
     [['--from', secret, '--query', 'SELECT 1', ...columns], "cannot be used with option '--table"],
     [['--from', `${secret}?sslmode=wrong`, ...columns], 'sslmode must be one of'],
     [columns, '--table needs --from'],
+    [['--from', secret, ...columns, '--embed', 'bb'], '--embed: records have no column "bb"'],
+    [['--from', 'postgres://user:1#hunter2@host/x', ...columns], 'percent-encode the characters / ? #'],
     [['nothing'], 'describe the source by --from'],
   ] as const) {
     const { code, stdout, stderr } = await cosift('sync', 'run', '--once', ...args);
@@ -179,14 +245,10 @@ describe.skipIf(NO_SERVER !== undefined)(`a table of PostgreSQL${NO_SERVER ? ` (
       directory,
     ];
     const run = (...more: string[]) => new Command(['sync', 'run', ...args, ...more], { ITEMS: url });
+    // Nothing is embedded: no record has this column.
+    await cosift('databases', 'create', 'items', '--embed', 'none', '--data', directory);
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const sync = run(
-        '--every',
-        '10ms',
-        '--max-deletes',
-        '1000000',
-        ...(kill === 0 ? ['--embed', 'none'] : []),
-      );
+      const sync = run('--every', '10ms', '--max-deletes', '1000000');
       // The moment of the kill is one of its work, not one of the clock.
       for (let change = random.below(60); change >= 0; change -= 1) {
         const id = 1 + random.below(3_200);

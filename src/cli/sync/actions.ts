@@ -58,19 +58,25 @@ export async function run(name: string | undefined, options: SyncOptions): Promi
   const { definition, databases } = await opened(name, options);
   const bar = new ProgressBar();
   const show = statusPrinter(definition.name, options, bar);
+  // A status that cannot be read or printed ends the command, unless it is stopping anyway.
+  let onFailure: (error: unknown) => void = () => undefined;
+  const failed = new Promise<never>((_, reject) => {
+    onFailure = reject;
+  });
+  failed.catch(() => undefined);
   try {
     await ensureDatabase(databases, definition, options);
     const sync: Sync = await openSync(databases, definition, {
       stop,
       bar,
       everyMs: options.once ? undefined : definition.everyMs,
-      onAttempt: () => show(() => sync.status()),
+      onAttempt: () => show(() => sync.status()).catch(onFailure),
     });
     if (options.once) {
       const counts = await sync.once();
       await show(() => sync.status());
       await reportCounts(sync, counts, options);
-    } else await untilAborted(stop);
+    } else await Promise.race([untilAborted(stop), failed]);
   } catch (error) {
     bar.clear();
     endStopped(stop, error, 'Run the same command to go on: rows that are stored are not embedded again.');
@@ -105,7 +111,10 @@ export async function status(name: string | undefined, options: SyncOptions): Pr
     for (const sync of wanted) {
       const found = await readSyncStatus(databases, sync.database, sync.name);
       if (found.state === 'withheld') process.exitCode = 1;
-      await writeLines([options.json ? statusJson(sync.name, found) : statusLine(sync.name, found)]);
+      const line = options.json
+        ? statusJson(sync.name, found)
+        : statusLine(sync.name, database === undefined, found);
+      await writeLines([line]);
     }
   } finally {
     await databases.close();
@@ -210,14 +219,14 @@ async function openSyncDirectory(options: SyncOptions): Promise<DatabaseService>
     if (!isCode(error, 'data_locked')) throw error;
     throw new CosiftError(
       'data_locked',
-      `another process has ${options.data} open; a server follows the sources of the member sync in its config file`,
+      `another process has ${options.data} open: a server, which follows the sources of its config file, or \`cosift sync run\`; stop it for this command, and start it again afterwards`,
       { cause: error },
     );
   }
 }
 
 /** Prints the status when something besides its time has changed. Calls follow each other. */
-function statusPrinter(name: string, { json }: SyncOptions, bar: ProgressBar) {
+function statusPrinter(name: string, { json, from }: SyncOptions, bar: ProgressBar) {
   let last = '';
   let printed: Promise<void> = Promise.resolve();
   return (read: () => Promise<SyncStatus>): Promise<void> => {
@@ -228,7 +237,7 @@ function statusPrinter(name: string, { json }: SyncOptions, bar: ProgressBar) {
       if (shown === last) return;
       last = shown;
       bar.clear();
-      await writeLines([json ? statusJson(name, status) : statusLine(name, status)]);
+      await writeLines([json ? statusJson(name, status) : statusLine(name, from === undefined, status)]);
     });
     return printed;
   };

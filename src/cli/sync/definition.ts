@@ -49,11 +49,18 @@ export async function definitionOf(
 ): Promise<Omit<ConfiguredSync, 'database'> & { database?: string }> {
   const { from, database } = options;
   if (from === undefined) return await configured(name, options);
-  const { millisecondsOf, TABLE_SOURCE } = await import('../../sync/index.js');
+  const { checkEmbed, millisecondsOf, TABLE_SOURCE } = await import('../../sync/index.js');
   const [problem] = TABLE_SOURCE.from(from, '');
   // The error does not show the value, which may have a password.
   if (problem !== undefined) throw invalid(`--from: ${problem.detail}`);
-  const { table, query, where, types, columns = [], key, every = '10s', maxDeletes, embed } = options;
+  const { table, query, where, types, key, every = '10s', maxDeletes } = options;
+  const columns = columnNames(options.columns ?? []).filter((column) => column !== '');
+  const embed = options.embed && columnNames(options.embed);
+  try {
+    checkEmbed(embed, columns, '--embed');
+  } catch (error) {
+    throw invalid((error as Error).message);
+  }
   return {
     name: name ?? database ?? 'check',
     ...(database !== undefined && { database }),
@@ -63,10 +70,10 @@ export async function definitionOf(
       query,
       where,
       types,
-      columns: columnNames(columns).filter((column) => column !== ''),
+      columns,
       key: key && columnNames(key),
     },
-    embed: embed && columnNames(embed),
+    embed,
     everyMs: millisecondsOf(every),
     maxDeletes,
   };

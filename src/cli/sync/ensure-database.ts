@@ -1,5 +1,5 @@
 import type { DatabaseService } from '../../databases/index.js';
-import { isCode } from '../../errors.js';
+import { CosiftError, isCode } from '../../errors.js';
 import type { DatabaseSettings } from '../../schema/index.js';
 import type { ConfiguredSync } from '../../sync/index.js';
 import { type EmbedOptions, embedIn } from '../embed-options.js';
@@ -18,12 +18,24 @@ export async function ensureDatabase(
   const cosift = new Cosift(databases);
   const setting = embedIn<NonNullable<DatabaseSettings['embed']>>(embed, options);
   const settings = setting === undefined ? {} : { embed: setting };
+  const existing = await cosift
+    .database(id)
+    .describe()
+    .catch((error) => {
+      if (!isCode(error, 'database_not_found')) throw error;
+    });
+  if (existing !== undefined && setting === undefined) return;
   try {
-    const existing = await cosift.database(id).describe();
     // The name may be that of an alias.
-    if (setting !== undefined) await cosift.createDatabase(existing.id, settings);
+    await cosift.createDatabase(existing?.id ?? id, settings);
   } catch (error) {
-    if (!isCode(error, 'database_not_found')) throw error;
-    await cosift.createDatabase(id, settings);
+    if (existing === undefined || !isCode(error, 'database_exists')) throw error;
+    const { model, embed } = existing;
+    const what = model === null ? 'embeds nothing' : `embeds ${embed.columns?.join(', ') ?? 'every text'}`;
+    throw new CosiftError(
+      'database_exists',
+      `database "${id}" exists, and ${what}: leave out \`embed\` to keep this; \`cosift databases show ${id}\` has all settings, and \`cosift databases change\` changes them`,
+      { cause: error.cause },
+    );
   }
 }

@@ -1,5 +1,6 @@
 import type { DatabaseService } from '../../databases/index.js';
 import type { ConfiguredSync, Sync } from '../../sync/index.js';
+import { describe } from '../failure.js';
 import { ensureDatabase } from './ensure-database.js';
 
 interface Log {
@@ -9,9 +10,7 @@ interface Log {
 
 /**
  * Follows the sources of a config file until the databases are closed. Each change of the state of a source is a line of the
- * log.
- *
- * @throws {Error} for a source that cannot be opened, and for a database with other settings.
+ * log. So is a source that cannot be followed until the configuration is changed; the others are followed.
  */
 export async function followSources(
   databases: DatabaseService,
@@ -22,6 +21,15 @@ export async function followSources(
   const { openTableSource } = await import('../../sync/index.js');
   const { openSync } = await import('../../sync/open-sync.js');
   for (const configured of syncs) {
+    const { name, database } = configured;
+    try {
+      await follow(configured);
+    } catch (error) {
+      log.warn({ sync: name, database, state: 'failed', reason: describe(error) }, 'sync');
+    }
+  }
+
+  async function follow(configured: ConfiguredSync): Promise<void> {
     const { name, database, source, everyMs, maxDeletes } = configured;
     await ensureDatabase(databases, configured);
     const sync: Sync = await openSync(databases, database, await openTableSource(source), {

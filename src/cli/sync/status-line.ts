@@ -2,11 +2,14 @@ import type { SyncStatus } from '../../sync/index.js';
 import { printable } from '../failure.js';
 import { count, plural } from '../progress-bar.js';
 
-/** The state of a source in one line. */
-export function statusLine(name: string, status: SyncStatus): string {
+/** The state of a source in one line. Commands need the options of a source that is not in the config file. */
+export function statusLine(name: string, isConfigured: boolean, status: SyncStatus): string {
   const { records, refused } = status;
+  const confirm = isConfigured
+    ? `\`cosift sync confirm ${name}\``
+    : '`cosift sync confirm` with the options of the source';
   const facts = [
-    stateOf(name, status),
+    stateOf(confirm, status),
     plural(records, 'record'),
     ...(refused === 0 ? [] : [`${count(refused)} refused`]),
   ];
@@ -29,13 +32,13 @@ export function statusJson(name: string, status: SyncStatus): string {
   });
 }
 
-function stateOf(name: string, { state, inStepAsOf, withheld, reason, nextAttempt }: SyncStatus): string {
+function stateOf(confirm: string, { state, inStepAsOf, withheld, reason, nextAttempt }: SyncStatus): string {
   const asOf = inStepAsOf === undefined ? undefined : `as of ${clock(inStepAsOf)} (${ago(inStepAsOf)})`;
   switch (state) {
     case 'in_step':
       return `in step ${asOf}`;
     case 'withheld':
-      return `withheld ${asOf}: the source lacks ${plural(withheld, 'record')}, which \`cosift sync confirm ${name}\` deletes`;
+      return `withheld ${asOf}: the source lacks ${plural(withheld, 'record')}, which ${confirm} deletes`;
     case 'waiting':
       return `waiting: ${reason}; next attempt at ${nextAttempt === undefined ? 'once' : clock(nextAttempt)}`;
     case 'failed':

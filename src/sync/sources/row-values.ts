@@ -5,6 +5,9 @@ import { flattenedRow } from '../../readers/json/row.js';
 import { isBroken } from '../../readers/rows.js';
 import type { Data } from '../../schema/public-types.js';
 
+/** Characters of a number that an error shows, so that its remedy is not cut off. */
+const SHOWN_DIGITS = 40;
+
 /** A value of a row that cannot be stored. The message names the column and is for the user. */
 export class BadValue extends Error {}
 
@@ -49,8 +52,9 @@ export function convertedCell(name: string, cell: Cell, type: ColumnType): Cell 
 export function numberOf(name: string, text: string): number {
   const number = exactNumber(text);
   if (number !== undefined) return number;
+  const shown = text.length > SHOWN_DIGITS ? `${text.slice(0, SHOWN_DIGITS)}…` : text;
   throw new BadValue(
-    `column "${name}": ${text} cannot be stored as a number without changing it; the type text of the column in \`types\` stores it as text`,
+    `column "${name}": ${shown} cannot be stored as a number without changing it; the type text of the column in \`types\` stores it as text`,
   );
 }
 

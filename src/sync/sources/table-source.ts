@@ -73,11 +73,23 @@ export async function openTableSource({ from, key, ...rest }: TableSource): Prom
   const place = resolved(from);
   const path = /^sqlite:(.+)$/s.exec(place)?.[1];
   if (path === undefined) {
+    checkUser(place);
     const { PostgresSource } = await import('./postgres/source.js');
     return new PostgresSource(place, definition);
   }
   const { SqliteSource } = await import('./sqlite/source.js');
   return new SqliteSource(path, definition);
+}
+
+/** @throws {CosiftError} `source_failed` for a URL whose user and password end at a character of the password. */
+function checkUser(url: string): void {
+  const [, authority = '', rest = ''] = /^\w+:\/\/([^/?#]*)(.*)$/s.exec(url) ?? [];
+  // The values of parameters may have an @.
+  if (authority.includes('@') || !rest.split('=')[0]?.includes('@')) return;
+  throw new CosiftError(
+    'source_failed',
+    'the URL of the source cannot be used: percent-encode the characters / ? # of the password, as %2F %3F %23',
+  );
 }
 
 /** The place of a source, which an environment variable may have. */
