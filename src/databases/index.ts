@@ -40,7 +40,7 @@ export {
   whenLoaded,
 } from './open.js';
 export type { PageOptions, PageReply } from './record-reader.js';
-export type { SyncState, SyncTarget } from './record-writer.js';
+export type { SyncHold, SyncState, SyncTarget } from './record-writer.js';
 export type { Scope } from './scope.js';
 export { DatabaseService, type Readiness } from './service.js';
 export type { ModelVectors } from './text-embedder.js';

@@ -11,6 +11,9 @@ import { keptModels } from './kept-models.js';
 import { isDirectory, type ModelSources, Models } from './models.js';
 import { DatabaseService } from './service.js';
 
+/** Passes of syncs that run at the same time. */
+const MAX_SYNCS = 32;
+
 /** A PostgreSQL database with pgvector. */
 export interface StoreServer {
   url: string;
@@ -87,6 +90,7 @@ export async function openPostgres(
     replica:
       replica === undefined ? undefined : new NodePostgres({ ...common, url: replica, isReplica: true }),
     probes: new NodePostgres({ ...common, url, maxConnections: 1 }),
+    syncs: new NodePostgres({ ...common, url, maxConnections: MAX_SYNCS }),
     connections,
   });
 }

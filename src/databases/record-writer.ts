@@ -5,6 +5,7 @@ import type {
   LineRules,
   RecordForm,
   StoreDeleteRequest,
+  SyncHold,
   SyncState,
   SyncStateRequest,
   WriteMark,
@@ -42,7 +43,7 @@ export type Source<R> = Iterable<R> | AsyncIterable<R>;
 
 export type UpsertBatch = RecordWriter['upsertBatch'];
 
-export type { SyncState } from '../store/record-store.js';
+export type { SyncHold, SyncState } from '../store/record-store.js';
 
 /** What a sync does in a database. */
 export interface SyncTarget {
@@ -53,6 +54,12 @@ export interface SyncTarget {
   /** Upserts NDJSON in committed batches; `readAt` is when the source was read, in milliseconds since 1970. */
   upsert(chunks: AsyncIterable<Uint8Array>, readAt: number, signal: AbortSignal): AsyncIterable<LineEvent>;
   remove(deletion: StoreDeleteRequest, signal: AbortSignal): Promise<number>;
+  /**
+   * Keeps other processes from passes until it is released.
+   *
+   * @throws {CosiftError} `busy` while another process makes one.
+   */
+  hold(signal: AbortSignal): Promise<SyncHold>;
   /** Allows another sync of the name. */
   release(): void;
 }
@@ -194,6 +201,7 @@ export class RecordWriter {
       upsert: (chunks, readAt, signal) =>
         calls.runToEnd(() => this.#upsertLines(id, chunks, { signal }, { needsIdentity: true, readAt })),
       remove: (deletion, signal) => calls.run(() => this.#delete(id, deletion, { signal })),
+      hold: (signal) => calls.run(() => store.holdSync(id, name, signal)),
       release: () => {
         this.#syncs.delete(place);
       },

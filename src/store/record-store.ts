@@ -123,6 +123,12 @@ export interface RecordStore {
   deleteRecords(id: string, request: StoreDeleteRequest, signal?: AbortSignal): Promise<number>;
   /** What a sync keeps between its rounds, and the records that it owns. */
   syncState(id: string, request: SyncStateRequest): Promise<SyncState>;
+  /**
+   * Keeps other processes from passes of a sync until it is released.
+   *
+   * @throws {CosiftError} `busy` while another process makes one.
+   */
+  holdSync(id: string, name: string, signal: AbortSignal): Promise<SyncHold>;
 
   /**
    * Makes the query of a search by examples.
@@ -303,6 +309,13 @@ export type StoreDeleteRequest = ((DeleteRequest & Visibility) | { unwritten: Un
   /** What a sync keeps: it is stored in the same commit. */
   state?: { name: string; text: string };
 };
+
+/** The right to make a pass of a sync. */
+export interface SyncHold {
+  /** Aborted when the right is lost, with the reason. */
+  readonly lost: AbortSignal;
+  release(): Promise<void>;
+}
 
 export interface SyncStateRequest {
   name: string;

@@ -1,4 +1,4 @@
-import type { DatabaseService } from '../databases/index.js';
+import type { DatabaseService, SyncHold } from '../databases/index.js';
 import { CosiftError } from '../errors.js';
 import type { SyncSource } from './source.js';
 import { Sync, type SyncSettings, type SyncStatus, storedStatus } from './sync.js';
@@ -45,7 +45,9 @@ export async function removeSync(
   { name, deleteRecords, signal }: { name: string; deleteRecords: boolean; signal: AbortSignal },
 ): Promise<number> {
   const target = await openTarget(databases, database, name);
+  let hold: SyncHold | undefined;
   try {
+    hold = await target.hold(signal);
     const { epoch, version } = await target.mark();
     const { state, records } = storedStatus(await target.state());
     if (state === 'new' && records === 0) {
@@ -54,6 +56,7 @@ export async function removeSync(
     const chosen = deleteRecords ? { unwritten: { version, prefix: `${name}/` } } : { ids: [] };
     return await target.remove({ ...chosen, epoch, state: { name, text: 'null' } }, signal);
   } finally {
+    await hold?.release();
     target.release();
   }
 }

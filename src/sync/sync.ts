@@ -211,7 +211,10 @@ export class Sync {
     const { signal } = this.#end;
     signal.throwIfAborted();
     const { name, maxDeletes, onProgress = () => undefined } = this.#settings;
-    const options = { name, maxDeletes, confirm, whole: whole || this.#doubts, signal, onProgress };
+    const hold = await this.#target.hold(signal);
+    using end = new LinkedAbort(signal, hold.lost);
+    const how = { maxDeletes, confirm, whole: whole || this.#doubts };
+    const options = { name, ...how, signal: end.signal, onProgress };
     this.#isReading = true;
     try {
       const passed = await syncPass(this.#source, this.#target, options);
@@ -219,7 +222,12 @@ export class Sync {
       this.#asOf = passed.asOf;
       this.#doubts = passed.doubts;
       return passed;
+    } catch (error) {
+      // Another process may have made a pass before the last commit of this one.
+      this.#doubts ||= hold.lost.aborted;
+      throw error;
     } finally {
+      await hold.release();
       this.#isReading = false;
     }
   }

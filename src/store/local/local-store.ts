@@ -28,6 +28,7 @@ import type {
   StoreQueryRequest,
   StoreSearch,
   StoreSettings,
+  SyncHold,
   SyncState,
   SyncStateRequest,
   WriteMark,
@@ -249,6 +250,11 @@ export class LocalStore implements RecordStore {
 
   async syncState(id: string, request: SyncStateRequest): Promise<SyncState> {
     return parseJson(unwrap(await this.#native.syncState(id, JSON.stringify(request))));
+  }
+
+  /** No other process has the directory. */
+  async holdSync(): Promise<SyncHold> {
+    return { lost: new AbortController().signal, release: async () => undefined };
   }
 
   async searches(

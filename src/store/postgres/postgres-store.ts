@@ -27,6 +27,7 @@ import type {
   StoreQueryRequest,
   StoreSearch,
   StoreSettings,
+  SyncHold,
   SyncState,
   SyncStateRequest,
   WriteMark,
@@ -49,6 +50,7 @@ import { migrate } from './schema.js';
 import { Searcher } from './searcher.js';
 import { Servers } from './servers.js';
 import type { SqlDatabase } from './sql.js';
+import { holdSync } from './sync-holds.js';
 import { readSyncState } from './sync-states.js';
 import { recordsOf, removeUnusedTables } from './tables.js';
 import { announce, CHANNEL, Writer } from './writer.js';
@@ -63,6 +65,8 @@ export interface PostgresStoreOptions {
   replica?: SqlDatabase | undefined;
   /** Connections to the same database that searches and writes do not wait for. Default: those of searches and writes. */
   probes?: SqlDatabase | undefined;
+  /** Connections to the same database, of which each running sync has one. Default: those of searches and writes. */
+  syncs?: SqlDatabase | undefined;
   /** Maximum number of connections to the database, which callers must not use up. Default: not known. */
   connections?: number | undefined;
 }
@@ -75,6 +79,7 @@ export class PostgresStore implements RecordStore, MigrationSupport {
   readonly #replica: SqlDatabase | undefined;
   /** Tells whether the store answers, also while all other connections are busy. */
   readonly #probes: SqlDatabase;
+  readonly #syncs: SqlDatabase;
   readonly #servers: Servers;
   readonly #catalog: Catalog;
   readonly #writer: Writer;
@@ -92,13 +97,14 @@ export class PostgresStore implements RecordStore, MigrationSupport {
   constructor(
     database: SqlDatabase,
     limits: Limits,
-    { replica, probes = database, connections }: PostgresStoreOptions = {},
+    { replica, probes = database, syncs = database, connections }: PostgresStoreOptions = {},
   ) {
     const keepChangesMs = limits.change_retention_days * DAY_MS;
     this.#database = database;
     this.#limited = limitedDatabase(database, LIMIT_MS);
     this.#replica = replica;
     this.#probes = limitedDatabase(probes, LIMIT_MS);
+    this.#syncs = syncs;
     const servers = new Servers(database, connections);
     this.#servers = servers;
     this.#catalog = new Catalog(limits, servers);
@@ -251,6 +257,10 @@ export class PostgresStore implements RecordStore, MigrationSupport {
     return await this.#catalog.read(id, (sql, entry) => readSyncState(sql, entry, request));
   }
 
+  holdSync(id: string, name: string, signal: AbortSignal): Promise<SyncHold> {
+    return holdSync(this.#syncs, id, name, signal);
+  }
+
   async searches(
     id: string,
     searches: readonly StoreSearch[],
@@ -347,7 +357,7 @@ export class PostgresStore implements RecordStore, MigrationSupport {
 
   async close(): Promise<void> {
     // A server that hangs ends each of them only after seconds.
-    const databases = [this.#replica, this.#probes, this.#database];
+    const databases = [this.#replica, this.#probes, this.#syncs, this.#database];
     await Promise.all(databases.map((database) => database?.close()));
   }
 
