@@ -66,8 +66,10 @@ export async function syncPass(
   const askedAt = new Date();
   const round = await source.round(whole ? null : before.bookmark, whole, signal);
   if (round === null) {
-    if (before !== null && askedAt.getTime() - Date.parse(before.as_of) >= KEPT_AS_OF_MS) {
-      const text = stateText({ ...before, as_of: askedAt.toISOString() });
+    const isDueAgain = (as_of: string) => askedAt.getTime() - Date.parse(as_of) >= KEPT_AS_OF_MS;
+    if (before !== null && (before.failure !== undefined || isDueAgain(before.as_of))) {
+      const { failure: _, ...others } = before;
+      const text = stateText({ ...others, as_of: askedAt.toISOString() });
       await target.remove({ ids: [], epoch, state: { name: options.name, text } }, signal);
     }
     const counts = { ...NOTHING, refused: before?.refused.count ?? 0 };

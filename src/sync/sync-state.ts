@@ -3,6 +3,9 @@ import type { Bookmark, RefusedRow } from './source.js';
 /** Bytes of the text of a state. The store takes twice as many. */
 const MAX_BYTES = 1 << 19;
 
+/** UTF-16 code units of the reason of a failure that are kept. */
+const MAX_REASON = 1_000;
+
 /** What a sync keeps in the store, in the same commit as the records that it describes. */
 export interface StoredSync {
   /** Where the next round begins. */
@@ -19,10 +22,34 @@ export interface StoredSync {
   refused: { count: number; rows: readonly RefusedRow[] };
   /** How many records wait for a confirmation to be deleted. */
   withheld: number;
+  /** Why no attempt has succeeded since. */
+  failure?: StoredFailure;
 }
 
+/** Why the last attempt of a pass failed. Other processes show it. */
+export interface StoredFailure {
+  state: 'waiting' | 'failed';
+  reason: string;
+}
+
+/** Returns the state after the last complete pass; null before the first. */
 export function parseState(text: string | null): StoredSync | null {
-  return text === null ? null : (JSON.parse(text) as StoredSync);
+  const stored = parse(text);
+  return stored !== null && 'as_of' in stored ? stored : null;
+}
+
+export function parseFailure(text: string | null): StoredFailure | undefined {
+  return parse(text)?.failure;
+}
+
+/** The text of a state with a failure. */
+export function withFailure(text: string | null, { state, reason }: StoredFailure): string {
+  const failure = { state, reason: reason.slice(0, MAX_REASON).toWellFormed() };
+  return JSON.stringify({ ...parse(text), failure });
+}
+
+function parse(text: string | null): StoredSync | Pick<StoredSync, 'failure'> | null {
+  return text === null ? null : JSON.parse(text);
 }
 
 /** The text of a state. Leaves out refused rows where it would be too long. */

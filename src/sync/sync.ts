@@ -5,7 +5,7 @@ import { CosiftError, ERRORS } from '../errors.js';
 import type { SyncSource } from './source.js';
 import { type Passed, syncPass } from './sync-pass.js';
 import type { SyncCounts, SyncProgress } from './sync-progress.js';
-import { parseState } from './sync-state.js';
+import { parseFailure, parseState, type StoredFailure, withFailure } from './sync-state.js';
 
 /** Attempts of a pass that somebody waits for. */
 const MAX_ATTEMPTS = 10;
@@ -54,15 +54,20 @@ export interface SyncStatus {
 /** @internal The status of a sync that may not be open, by what it has stored. */
 export function storedStatus({ state: text, records }: SyncState): SyncStatus {
   const stored = parseState(text);
-  if (stored === null) return { state: 'new', records, refused: 0, refusedRows: [], withheld: 0 };
+  const failure = parseFailure(text);
+  const reason = failure && { reason: failure.reason };
+  if (stored === null) {
+    return { state: failure?.state ?? 'new', records, refused: 0, refusedRows: [], withheld: 0, ...reason };
+  }
   const { as_of, refused, withheld } = stored;
   return {
-    state: withheld > 0 ? 'withheld' : 'in_step',
+    state: failure?.state ?? (withheld > 0 ? 'withheld' : 'in_step'),
     inStepAsOf: new Date(as_of),
     records,
     refused: refused.count,
     refusedRows: refused.rows,
     withheld,
+    ...reason,
   };
 }
 
@@ -73,9 +78,7 @@ interface PassKind {
 }
 
 /** A failure, and when the next attempt begins. */
-interface Failure {
-  state: 'waiting' | 'failed';
-  reason: string;
+interface Failure extends StoredFailure {
   nextAttempt?: Date;
 }
 
@@ -189,8 +192,7 @@ export class Sync {
         return passed;
       } catch (error) {
         this.#end.signal.throwIfAborted();
-        const state = isTemporary(error) ? 'waiting' : 'failed';
-        const reason = error instanceof Error ? error.message : String(error);
+        const { state, reason } = failureOf(error);
         failures += 1;
         const repeats = state === 'waiting' ? failures < max : max === Number.POSITIVE_INFINITY;
         this.#failure = { state: repeats ? state : 'failed', reason };
@@ -225,12 +227,30 @@ export class Sync {
     } catch (error) {
       // Another process may have made a pass before the last commit of this one.
       this.#doubts ||= hold.lost.aborted;
+      // The store itself may have failed.
+      if (!end.signal.aborted) await this.#keepFailure(failureOf(error), signal).catch(() => undefined);
       throw error;
     } finally {
       await hold.release();
       this.#isReading = false;
     }
   }
+
+  /** Stores a failure, so that other processes show it. */
+  async #keepFailure(failure: StoredFailure, signal: AbortSignal): Promise<void> {
+    const { epoch } = await this.#target.mark();
+    const { state } = await this.#target.state();
+    const text = withFailure(state, failure);
+    if (text === state) return;
+    await this.#target.remove({ ids: [], epoch, state: { name: this.#settings.name, text } }, signal);
+  }
+}
+
+function failureOf(error: unknown): StoredFailure {
+  return {
+    state: isTemporary(error) ? 'waiting' : 'failed',
+    reason: error instanceof Error ? error.message : String(error),
+  };
 }
 
 /** Whether a failure may end without anybody doing something. */

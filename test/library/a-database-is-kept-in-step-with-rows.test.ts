@@ -144,6 +144,9 @@ test('a source that fails deletes nothing, and its error is thrown as it is', as
   fails = true;
   await expect(sync.once()).rejects.toBe(failure);
   expect(await sync.status()).toMatchObject({ state: 'failed', records: 2, reason: 'connection lost' });
+  // Another process sees it, too.
+  const shown = () => cli('sync', 'status', 'shop', '--database', 'facts', '--data', path.join(root, 'data'));
+  expect(await shown()).toMatchObject({ code: 1, stdout: 'shop  failed: connection lost · 2 records\n' });
   // Who waits to be in step waits until somebody repairs the source.
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const inStep = sync.inStep();
@@ -154,6 +157,7 @@ test('a source that fails deletes nothing, and its error is thrown as it is', as
   vi.useRealTimers();
   expect((await inStep).getTime()).toBeGreaterThanOrEqual(before);
   expect(await sync.status()).toMatchObject({ state: 'in_step', inStepAsOf: await inStep });
+  expect(await shown()).toMatchObject({ code: 0, stdout: expect.stringContaining('in step as of') });
   await sync.close();
 });
 

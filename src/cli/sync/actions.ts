@@ -110,7 +110,7 @@ export async function status(name: string | undefined, options: SyncOptions): Pr
   try {
     for (const sync of wanted) {
       const found = await readSyncStatus(databases, sync.database, sync.name);
-      if (found.state === 'withheld') process.exitCode = 1;
+      if (['withheld', 'failed'].includes(found.state)) process.exitCode = 1;
       const line = options.json
         ? statusJson(sync.name, found)
         : statusLine(sync.name, database === undefined, found);

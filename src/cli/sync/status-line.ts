@@ -40,7 +40,7 @@ function stateOf(confirm: string, { state, inStepAsOf, withheld, reason, nextAtt
     case 'withheld':
       return `withheld ${asOf}: the source lacks ${plural(withheld, 'record')}, which ${confirm} deletes`;
     case 'waiting':
-      return `waiting: ${reason}; next attempt at ${nextAttempt === undefined ? 'once' : clock(nextAttempt)}`;
+      return `waiting: ${reason}${nextAttempt === undefined ? '' : `; next attempt at ${clock(nextAttempt)}`}`;
     case 'failed':
       return `failed: ${reason}`;
     case 'reading':
