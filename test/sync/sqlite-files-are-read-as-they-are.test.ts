@@ -35,6 +35,20 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
   afterEach(() => Promise.all(opened.splice(0).map((source) => source.close())));
   afterAll(() => rm(directory, { recursive: true, force: true }));
 
+  test('has refused rows whose keys and reasons can be read', async () => {
+    await create(
+      'CREATE TABLE odd (id TEXT PRIMARY KEY, plain JSON)',
+      "INSERT INTO odd VALUES (CAST(x'ff' AS TEXT), NULL)",
+      `INSERT INTO odd VALUES ('long', '{"number": ${'1'.repeat(300)}}')`,
+    );
+    const follower = follow({ table: 'odd', columns: ['plain'] });
+    await follower.pass();
+    expect([...follower.refused].map(([key, reason]) => [key, reason.slice(0, 200)]).sort()).toEqual([
+      [expect.stringMatching(/^[^{]*UTF-8/), expect.stringContaining('column "id" of the key has')],
+      ['long', expect.stringMatching(/111… cannot be stored as a number .* `types` stores it as text$/)],
+    ]);
+  });
+
   test('has values of every kind, which are the same when they are read again', async () => {
     await create(
       'CREATE TABLE every (id INTEGER PRIMARY KEY, int INT, big INTEGER, real REAL, num NUMERIC, flag BOOLEAN, words TEXT, plain JSON, any_value, huge INTEGER, day DATE)',

@@ -163,7 +163,7 @@ export class SqliteSource implements SyncSource {
       const refused: RefusedRow[] = [];
       for (const cells of batch) {
         const parts = cells.slice(0, relation.key.length);
-        const key = keyOf(parts.map(textOf));
+        const key = keyOf(parts.map((part) => (part instanceof Nested ? whatIs(part) : textOf(part))));
         try {
           for (const [at, part] of parts.entries()) checkKeyPart(relation.key[at] as string, part);
           if (key === last)
