@@ -153,6 +153,11 @@ export class PostgresServer {
     await this.#end('SIGKILL');
   }
 
+  /** Stops the server; {@link restart} starts it again. */
+  async shutDown(): Promise<void> {
+    await this.#end('SIGINT');
+  }
+
   async stop(): Promise<void> {
     // Without a checkpoint, which takes long after many databases.
     await this.#end('SIGQUIT');

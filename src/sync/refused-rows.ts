@@ -21,7 +21,7 @@ export class RefusedRows {
     return this.#reasons.size + this.#others;
   }
 
-  /** The refused rows that are not in {@link rows}. Rows of these that were mended since are among them. */
+  /** The number of refused rows that are not in {@link rows}. */
   get others(): number {
     return this.#others;
   }
@@ -34,10 +34,9 @@ export class RefusedRows {
     return this.#reasons.has(key);
   }
 
-  /** Adds a row, unless it is there. */
+  /** Adds a row. Of several with one key, the reason of the first is kept. */
   add({ key, reason }: RefusedRow): void {
-    if (this.#reasons.has(key)) return;
-    if (this.#reasons.size === MAX_ROWS) this.#others += 1;
+    if (this.#reasons.has(key) || this.#reasons.size === MAX_ROWS) this.#others += 1;
     else this.#reasons.set(key, reason.slice(0, MAX_REASON).toWellFormed());
   }
 

@@ -29,7 +29,9 @@ export class RoundLines {
         this.#refused.remove(key);
         this.#goes(key);
       }
-      for (const { key } of [...rows, ...refused]) this.#refused.remove(key);
+      // In a complete round, each row is read once, and rows of one key are different ones.
+      if (this.#round.kind !== 'complete')
+        for (const { key } of [...rows, ...refused]) this.#refused.remove(key);
       for (const { key, reason } of refused) this.#refuse(key, reason);
       if (rows.length === 0) continue;
       const lines = rows.map(({ key, data, created, changed }) => {

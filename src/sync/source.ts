@@ -69,8 +69,9 @@ export interface Round {
 export interface SyncSource {
   shape(signal: AbortSignal): Promise<SourceShape>;
   /**
-   * Begins a round. `whole` asks for every row: the kind `complete`, or `keys` with all rows in its batches. Resolves with null
-   * when nothing has changed since `bookmark`, which happens only without `whole`.
+   * Begins a round. `whole` asks for every row: the kind `complete`, or `keys` with all rows in its batches, whatever `bookmark`
+   * says; the source may compare its columns with it. Resolves with null when nothing has changed since `bookmark`, which happens
+   * only without `whole`.
    */
   round(bookmark: Bookmark | null, whole: boolean, signal: AbortSignal): Promise<Round | null>;
   close(): Promise<void>;

@@ -20,6 +20,8 @@ const KEPT_AS_OF_MS = 60_000;
 /** Keys that are read from the store at a time. */
 const KEYS_AT_ONCE = 50_000;
 
+type Deletion = Parameters<SyncTarget['remove']>[0];
+
 export interface PassOptions {
   name: string;
   /** How many records may be deleted. Default: a tenth of them, or ten. */
@@ -38,8 +40,6 @@ export interface Passed {
   counts: SyncCounts;
   /** The moment of the source that the records show. */
   asOf: Date;
-  /** Whether the source has rows that no pass delivered, so that the next one must ask for all. */
-  doubts: boolean;
 }
 
 /**
@@ -57,14 +57,20 @@ export async function syncPass(
   const { signal } = options;
   // Before the state is read: a database that is dropped and created again meanwhile gets no state.
   const { epoch, version } = await target.mark();
-  const before = parseState((await target.state()).state);
+  const { state, records } = await target.state();
+  const before = parseState(state);
   const shape = await source.shape(signal);
   const identity = identityOf(shape);
-  const continues = before !== null && before.source === identity && before.withheld === 0;
-  const isDue = before === null || Date.now() - Date.parse(before.whole_at) >= WHOLE_MS;
-  const whole = options.whole || options.confirm || !continues || isDue || before.bookmark === null;
+  // A source may compare its columns with an earlier bookmark, also where it cannot continue there.
+  const bookmark = before?.source === identity ? before.bookmark : null;
+  let whole = options.whole || options.confirm || bookmark === null || !continues(before, records);
   const askedAt = new Date();
-  const round = await source.round(whole ? null : before.bookmark, whole, signal);
+  let round = await source.round(bookmark, whole, signal);
+  if (!whole && round !== null && round.kind !== 'complete' && hasUnlistedRefusals(before)) {
+    await round.close();
+    whole = true;
+    round = await source.round(bookmark, whole, signal);
+  }
   if (round === null) {
     const isDueAgain = (as_of: string) => askedAt.getTime() - Date.parse(as_of) >= KEPT_AS_OF_MS;
     if (before !== null && (before.failure !== undefined || isDueAgain(before.as_of))) {
@@ -73,14 +79,30 @@ export async function syncPass(
       await target.remove({ ids: [], epoch, state: { name: options.name, text } }, signal);
     }
     const counts = { ...NOTHING, refused: before?.refused.count ?? 0 };
-    return { counts, asOf: askedAt, doubts: false };
+    return { counts, asOf: askedAt };
   }
   try {
-    const start = { epoch, version, before, identity, askedAt };
+    const start = { epoch, version, before, records, identity, askedAt };
     return await applyRound(round, target, { ...options, whole }, start);
   } finally {
     await round.close();
   }
+}
+
+/** Whether the bookmark of a state says what the records are. */
+function continues(before: StoredSync | null, records: number): boolean {
+  return (
+    before !== null &&
+    !before.incomplete &&
+    before.withheld === 0 &&
+    before.records === records &&
+    Date.now() - Date.parse(before.whole_at) < WHOLE_MS
+  );
+}
+
+/** Whether rows were refused whose keys are not kept. Only a round of all rows tells which of them are still refused. */
+function hasUnlistedRefusals(before: StoredSync | null): boolean {
+  return before !== null && before.refused.count > before.refused.rows.length;
 }
 
 /** What a pass found before its round. */
@@ -88,6 +110,7 @@ interface Start {
   epoch: string;
   version: number;
   before: StoredSync | null;
+  records: number;
   identity: string;
   askedAt: Date;
 }
@@ -96,7 +119,7 @@ async function applyRound(
   round: Round,
   target: SyncTarget,
   options: PassOptions,
-  { epoch, version, before, identity, askedAt }: Start,
+  { epoch, version, before, records: former, identity, askedAt }: Start,
 ): Promise<Passed> {
   const { name, whole, signal } = options;
   if (whole && round.kind === 'changes') {
@@ -105,16 +128,24 @@ async function applyRound(
   const refused = new RefusedRows(whole || round.kind === 'complete' ? undefined : before?.refused);
   const prefix = `${name}/`;
   const lines = new RoundLines(round, prefix, refused);
+  const store = (stored: StoredSync, deletion: Deletion = { ids: [] }) =>
+    target.remove({ ...deletion, epoch, state: { name, text: stateText(stored) } }, signal);
   // Once records are written, the bookmark says no more what they are, until the pass is complete: a row that it wrote may be
   // gone at the next one, which a round of changes since the bookmark would not tell.
   const begin = async () => {
-    if (before === null || before.bookmark === null) return;
-    const text = stateText({ ...before, bookmark: null });
-    await target.remove({ ids: [], epoch, state: { name, text } }, signal);
+    if (before !== null && before.bookmark !== null && !before.incomplete)
+      await store({ ...before, incomplete: true });
   };
   const { created, changed, unchanged } = await upsert(target, round, lines, begin, options);
   const { records } = await target.state();
   const { gone, unknown } = await compareKeys(target, round, { prefix, records, refused });
+  if (unknown > refused.others || records !== former + created) {
+    await begin();
+    throw new CosiftError(
+      'source_unavailable',
+      `others have changed records with keys of "${name}" during the pass, so that all rows must be read`,
+    );
+  }
   const asOf = round.readAt;
   const chosen =
     round.kind === 'complete'
@@ -122,6 +153,7 @@ async function applyRound(
       : { ids: [...lines.gone, ...gone].map((key) => `key:${prefix}${key}`) };
   const state: StoredSync = {
     bookmark: round.bookmark(),
+    incomplete: false,
     source: identity,
     as_of: asOf.toISOString(),
     whole_at: whole || before === null || round.kind === 'complete' ? askedAt.toISOString() : before.whole_at,
@@ -130,32 +162,27 @@ async function applyRound(
     withheld: 0,
   };
   const confirmed = options.confirm ? (before?.withheld ?? 0) : 0;
-  const max = Math.max(confirmed, allowed(options.maxDeletes, records, records - created, before));
-  const commit = (deletion: typeof chosen, withheld: number) => {
-    const text = stateText({ ...state, withheld });
-    return target.remove(
-      { ...deletion, epoch, ...(withheld === 0 && { max }), state: { name, text } },
-      signal,
-    );
-  };
+  const max = Math.max(confirmed, allowed(options.maxDeletes, records, former, before));
   let [deleted, withheld] = [0, 0];
   try {
-    deleted = await commit(chosen, 0);
+    deleted = await store(state, { ...chosen, max });
+    if (deleted > 0) await store({ ...state, records: records - deleted });
   } catch (error) {
     if (!isCode(error, 'deletion_refused')) throw error;
     withheld = Number(error.fields.missing);
-    await commit({ ids: [] }, withheld);
+    await store({ ...state, withheld });
   }
   const written = created + changed;
   const counts = { read: lines.read, written, unchanged, deleted, refused: refused.count, withheld };
-  return { counts, asOf, doubts: unknown > refused.others };
+  return { counts, asOf };
 }
 
 const NOTHING: SyncCounts = { read: 0, written: 0, unchanged: 0, deleted: 0, refused: 0, withheld: 0 };
 
-/** Identifies the source and what it makes records of. */
+/** Identifies the source and what it makes records of. The source itself tells whether the types of its columns have changed. */
 function identityOf({ identity, columns, key }: SourceShape): string {
-  return createHash('sha256').update(JSON.stringify({ identity, columns, key })).digest('hex');
+  const names = columns.map(({ name }) => name);
+  return createHash('sha256').update(JSON.stringify({ identity, names, key })).digest('hex');
 }
 
 /** Writes the rows of a round. `begin` is called before the first of them. */

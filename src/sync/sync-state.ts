@@ -10,13 +10,15 @@ const MAX_REASON = 1_000;
 export interface StoredSync {
   /** Where the next round begins. */
   bookmark: Bookmark | null;
-  /** Identifies the source, its columns and its key. */
+  /** Whether the next pass must read all rows, because one was interrupted or found that records are missing. */
+  incomplete: boolean;
+  /** Identifies the source, the names of its columns and its key. */
   source: string;
   /** The moment of the source that the records show, ISO 8601. */
   as_of: string;
   /** When all rows were read last, ISO 8601. */
   whole_at: string;
-  /** The number of records before the deletions of the round. */
+  /** The number of records after the pass. Another number tells that others have written or deleted records of the sync. */
   records: number;
   /** How many rows could not become records, and the first of them. */
   refused: { count: number; rows: readonly RefusedRow[] };

@@ -95,7 +95,8 @@ export class Sync {
   #isReading = false;
   #failure: Failure | undefined;
   #asOf: Date | undefined;
-  #doubts = false;
+  /** Whether another process may have made a pass during one of this process that did not succeed. */
+  #lostHold = false;
   #closed: Promise<void> | undefined;
 
   /** @internal Takes over `source` and `target`, and releases both in `close`. */
@@ -215,18 +216,18 @@ export class Sync {
     const { name, maxDeletes, onProgress = () => undefined } = this.#settings;
     const hold = await this.#target.hold(signal);
     using end = new LinkedAbort(signal, hold.lost);
-    const how = { maxDeletes, confirm, whole: whole || this.#doubts };
+    const how = { maxDeletes, confirm, whole: whole || this.#lostHold };
     const options = { name, ...how, signal: end.signal, onProgress };
     this.#isReading = true;
     try {
       const passed = await syncPass(this.#source, this.#target, options);
       this.#failure = undefined;
       this.#asOf = passed.asOf;
-      this.#doubts = passed.doubts;
+      this.#lostHold = false;
       return passed;
     } catch (error) {
       // Another process may have made a pass before the last commit of this one.
-      this.#doubts ||= hold.lost.aborted;
+      this.#lostHold ||= hold.lost.aborted;
       // The store itself may have failed.
       if (!end.signal.aborted) await this.#keepFailure(failureOf(error), signal).catch(() => undefined);
       throw error;

@@ -93,11 +93,65 @@ export function describeSyncs(open: OpenDatabases): void {
       // As a method that misses a change does.
       source.rows.push(row('z'));
       source.forgetChanges();
-      await sync.once();
       expect(await sync.once()).toMatchObject({ written: 1, unchanged: 5 });
       expect(source.asked).toEqual(['complete', 'keys', 'keys', 'complete']);
       await sync.close();
     });
+
+    test.each(['changes', 'keys'] as const)(
+      'mends records that others have deleted or added, also those of the time in which it was closed: %s',
+      async (kind) => {
+        const database = await shared.create({});
+        const source = new RowSource([row('a'), row('b'), row('c')], kind);
+        const content = { 'shop/a': row('a').data, 'shop/b': row('b').data, 'shop/c': row('c').data };
+        const pass = async () => {
+          const sync = openSync(database, source);
+          const counts = await sync.once();
+          await sync.close();
+          return counts;
+        };
+        await pass();
+        await database.databases.writer.deleteRecords(database.id, { ids: ['key:shop/b'] });
+        expect(await pass()).toMatchObject({ written: 1 });
+        expect(await contentOf(database)).toEqual(content);
+        await database.upsert([{ key: 'shop/of-others', data: { text: 'x' } }]);
+        expect(await pass()).toMatchObject({ written: 0, deleted: 1 });
+        expect(await contentOf(database)).toEqual(content);
+        // While rows are read, so that the first attempt cannot be complete.
+        source.rows = [row('a', 'new'), row('b'), row('c')];
+        source.duringRound = async () => {
+          source.duringRound = undefined;
+          await database.databases.writer.deleteRecords(database.id, { ids: ['key:shop/c'] });
+        };
+        await pass();
+        expect(await contentOf(database)).toEqual({ ...content, 'shop/a': { text: 'new' } });
+        // Nothing is read without a reason.
+        const before = source.asked.length;
+        await pass();
+        expect(source.asked.length).toBe(before);
+      },
+    );
+
+    test.each(['complete', 'changes', 'keys'] as const)(
+      'counts more refused rows than it lists: %s',
+      async (kind) => {
+        const database = await shared.create({});
+        const source = new RowSource([row('a')], kind);
+        source.refused = Array.from({ length: 1_500 }, (_, at) => ({ key: `r${at}`, reason: 'first' }));
+        const sync = openSync(database, source);
+        expect(await sync.once()).toMatchObject({ refused: 1_500 });
+        source.refused = source.refused.filter(({ key }) => key !== 'r1400');
+        source.rows.push(row('r1400'));
+        expect(await sync.once()).toMatchObject({ written: 1, refused: 1_499 });
+        source.refused = source.refused.map((refused) =>
+          refused.key === 'r1401' ? { ...refused, reason: 'second' } : refused,
+        );
+        expect(await sync.once()).toMatchObject({ refused: 1_499 });
+        source.refused = source.refused.slice(0, 300);
+        expect(await sync.once()).toMatchObject({ refused: 300 });
+        await sync.close();
+      },
+    );
 
     test.each(['complete', 'changes', 'keys'] as const)(
       'deletes the record of a row that is refused now, and lists the row: %s',

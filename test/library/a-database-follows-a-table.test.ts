@@ -49,6 +49,19 @@ test.skipIf(NO_SERVER !== undefined)(
       expect(await sync.reconcile()).toMatchObject({ read: 2, refused: 0 });
       expect(await sync.reconcile()).toMatchObject({ read: 2, written: 0, unchanged: 2 });
 
+      // Records never have values of two kinds in a column.
+      await client.query(
+        "ALTER TABLE notes ALTER COLUMN big TYPE text USING 'x' || big; UPDATE notes SET big = 'y'",
+      );
+      await sync.close();
+      await using reopened = await notes.sync(source);
+      await expect(reopened.once()).rejects.toThrow('column "big" was number and is text now');
+      expect((await reopened.status()).state).toBe('failed');
+      expect((await notes.get('key:notes/1'))?.data.big).toBe(5);
+      await reopened.close();
+      await using typed = await notes.sync({ ...source, types: { big: 'text' } });
+      expect(await typed.once()).toMatchObject({ written: 2 });
+
       // Other processes learn that nothing has changed meanwhile.
       const query = {
         name: 'query',

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -117,6 +117,22 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
     expect(dataIn(follower)).toEqual({ 1: { name: 'new' } });
   });
 
+  test('is read again when another file is written over it', async () => {
+    const statements = [
+      'PRAGMA journal_mode = DELETE',
+      'CREATE TABLE things (id INTEGER PRIMARY KEY, name TEXT)',
+    ];
+    await create(...statements, "INSERT INTO things VALUES (1, 'old')");
+    const follower = follow({ table: 'things', columns: ['name'] });
+    await follower.pass();
+    const first = file;
+    await create(...statements, "INSERT INTO things VALUES (1, 'new')");
+    await copyFile(file, first);
+    expect(await follower.pass()).toMatchObject({ written: 1 });
+    expect(dataIn(follower)).toEqual({ 1: { name: 'new' } });
+    expect(await follower.pass()).toBeUndefined();
+  });
+
   test('keeps the locks of a program that has it open, and is read while that writes', async () => {
     await create(
       'CREATE TABLE things (id INTEGER PRIMARY KEY, name TEXT)',
@@ -168,6 +184,9 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
       '2024-01-01T10:00:00.5+02:00',
     ]);
     expect(timed.refused.get('3')).toContain('"changed": soon is no time');
+    const keyless = follow({ query: 'SELECT NULL AS n FROM base', columns: ['n'], key: ['n'] });
+    await keyless.pass();
+    expect([...keyless.refused.keys()]).toEqual(['row 1', 'row 2', 'row 3']);
     const twice = follow({ query: 'SELECT 1 AS n, name FROM base', columns: ['name'], key: ['n'] });
     await expect(twice.pass()).rejects.toMatchObject({
       code: 'source_failed',

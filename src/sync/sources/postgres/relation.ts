@@ -17,7 +17,10 @@ export interface Relation {
   types: readonly { name: string; type: string }[];
   /** Differs for another server, and after a restore or a failover. */
   identity: string;
-  /** Differs for another table of this name, another definition or other partitions, and after a rewrite. */
+  /**
+   * Differs for another table of this name, other partitions, and whatever changes values without writing their rows; and after
+   * a start of the server, whose files may have been replaced while it was stopped.
+   */
   layout: string;
   notices: readonly string[];
 }
@@ -52,29 +55,35 @@ export async function readRelation(snapshot: Snapshot, definition: TableDefiniti
       );
     }
   }
-  const method = found?.isHeap && server.isUtf8 && !server.isStandby ? 'poll' : 'scan';
+  // A policy, or what it depends on, may change what is visible of rows that nobody writes.
+  const isPolled = found?.isHeap && server.isUtf8 && !server.isStandby && !definition.rls;
+  const method = isPolled ? 'poll' : 'scan';
+  const declared = definition.columns.map((name) => ({ name, type: typeOf(name).name }));
   return {
     from,
     method,
     columns,
     key: keys,
-    types: definition.columns.map((name) => ({ name, type: typeOf(name).name })),
+    types: declared,
     identity: server.identity,
-    layout: found?.layout ?? '',
+    layout: JSON.stringify([server.state, found?.layout, declared]),
     notices: noticesOf(definition, method, server.isStandby),
   };
 }
 
 interface Server {
   identity: string;
+  /** Its start, and the labels of all enums. */
+  state: string;
   isStandby: boolean;
   isUtf8: boolean;
 }
 
 async function serverOf(snapshot: Snapshot): Promise<Server> {
-  const [[version, database, isStandby, encoding, mayAsk] = []] = await snapshot.rows(`
+  const [[version, database, isStandby, encoding, state, mayAsk] = []] = await snapshot.rows(`
     SELECT current_setting('server_version_num'), d.oid::text, pg_is_in_recovery()::text,
-      current_setting('server_encoding'),
+      current_setting('server_encoding'), concat_ws(' ', pg_postmaster_start_time(),
+        (SELECT md5(string_agg(concat_ws(' ', oid, enumlabel), ',' ORDER BY oid)) FROM pg_enum)),
       has_function_privilege('pg_control_system()', 'EXECUTE') AND has_function_privilege('pg_control_checkpoint()', 'EXECUTE')
     FROM pg_database d WHERE d.datname = current_database()`);
   if (Number(version) < MIN_VERSION)
@@ -87,6 +96,7 @@ async function serverOf(snapshot: Snapshot): Promise<Server> {
         );
   return {
     identity: [...control, database].join('/'),
+    state: state as string,
     isStandby: isStandby === 'true',
     isUtf8: encoding === 'UTF8',
   };
@@ -115,7 +125,10 @@ const TABLE = `
     (SELECT bool_and(relkind IN ('r', 'p') AND method IN ('', 'heap')) AND (c.relkind = 'p' OR count(*) = 1) FROM classes)::text,
     (SELECT md5(string_agg(concat_ws(' ', oid, relfilenode), ',' ORDER BY oid)) FROM classes) || ' ' ||
     (SELECT md5(string_agg(concat_ws(' ', attnum, attname, atttypid, atttypmod, attisdropped, atthasmissing), ',' ORDER BY attnum))
-     FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0)
+     FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0) || ' ' ||
+    (SELECT coalesce(md5(string_agg(concat_ws(' ', adrelid, adnum, pg_get_expr(adbin, adrelid)), ',' ORDER BY adrelid, adnum)), '')
+     FROM classes JOIN pg_attrdef ON adrelid = classes.oid JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum
+     WHERE attgenerated <> '')
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)`;
 
 /** The keys of a table: columns of unique indexes without conditions and expressions that have no NULL. */
@@ -190,7 +203,7 @@ function noticesOf(
   isStandby: boolean,
 ): string[] {
   return [
-    ...(method === 'scan'
+    ...(method === 'scan' && !rls
       ? [
           isStandby
             ? 'the source is a standby, so all rows are read each time'
@@ -202,7 +215,7 @@ function noticesOf(
           '`where` must depend on the columns of the row alone: what makes a row enter it otherwise is found by the reconcile',
         ]
       : []),
-    ...(rls ? ['rows that row-level security hides count as absent'] : []),
+    ...(rls ? ['rows that row-level security hides count as absent, and all rows are read each time'] : []),
   ];
 }
 

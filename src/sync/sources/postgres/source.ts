@@ -29,7 +29,8 @@ type TableBookmark = {
   definition: string;
   identity: string;
   layout: string;
-  kinds: Record<string, string>;
+  /** Missing in the bookmark of another kind of source. */
+  kinds?: Record<string, string>;
   /** The oldest transaction that was open: no row that was read is of it or of a later one. Polls only. */
   horizon?: string;
   /** The snapshot as PostgreSQL writes it. Polls only. */
@@ -42,7 +43,6 @@ type TableBookmark = {
 export class PostgresSource implements SyncSource {
   readonly #connection: SourceConnection;
   readonly #definition: TableDefinition;
-  #lockable: string | undefined;
 
   constructor(url: string, definition: TableDefinition) {
     this.#connection = new SourceConnection(url);
@@ -79,15 +79,14 @@ export class PostgresSource implements SyncSource {
   /** Reads what the source is, in a snapshot that stays open. */
   async #open(signal: AbortSignal): Promise<{ snapshot: Snapshot; relation: Relation }> {
     const rls = this.#definition.rls ?? false;
-    if (this.#lockable === undefined) {
-      const first = await this.#connection.snapshot({ signal, rls });
-      try {
-        this.#lockable = await lockableName(first, this.#definition);
-      } finally {
-        await first.end();
-      }
+    const first = await this.#connection.snapshot({ signal, rls });
+    let locked: string | undefined;
+    try {
+      locked = await lockableName(first, this.#definition);
+    } finally {
+      await first.end();
     }
-    const snapshot = await this.#connection.snapshot({ signal, rls, locked: this.#lockable });
+    const snapshot = await this.#connection.snapshot({ signal, rls, locked });
     try {
       return { snapshot, relation: await readRelation(snapshot, this.#definition) };
     } catch (error) {
@@ -104,7 +103,7 @@ export class PostgresSource implements SyncSource {
   #comparable(before: TableBookmark | null, relation: Relation): TableBookmark | undefined {
     if (before === null) return undefined;
     for (const { name, kind } of relation.columns) {
-      const earlier = before.kinds[name];
+      const earlier = before.kinds?.[name];
       const isGiven = Object.hasOwn(this.#definition.types ?? {}, name);
       if (earlier === undefined || earlier === kind || isGiven) continue;
       throw new CosiftError(
@@ -155,15 +154,14 @@ export class PostgresSource implements SyncSource {
       await snapshot.end();
       return null;
     }
-    const since = before?.horizon;
-    const isBehind = since !== undefined && moment.next - BigInt(since) > MAX_BEHIND;
+    const since = before !== undefined && isAfter(moment, before) ? before.horizon : undefined;
     const final = new FinalSnapshot(snapshot, moment);
     const total = await countOf(snapshot, statements);
     return {
       kind: 'keys',
       readAt,
       ...(since === undefined && { total }),
-      batches: this.#batches(this.#changes(parts, final, isBehind ? undefined : since), relation),
+      batches: this.#batches(this.#changes(parts, final, since, total), relation),
       keys: final.keys(statements),
       count: () => final.count,
       bookmark: () => ({
@@ -176,12 +174,22 @@ export class PostgresSource implements SyncSource {
   }
 
   /**
-   * Yields the rows that transactions from `since` on have written; without it, all rows. Many rows are read in short
+   * Yields the rows that transactions from `since` on have written; without it, all rows, `total` in number. Many rows are read in short
    * transactions. What changes meanwhile is read after them, so that all that was read is at last that of `final`.
    */
-  async *#changes(parts: Parts, final: FinalSnapshot, since: string | undefined): AsyncGenerator<TextRow[]> {
+  async *#changes(
+    parts: Parts,
+    final: FinalSnapshot,
+    since: string | undefined,
+    total: number,
+  ): AsyncGenerator<TextRow[]> {
     const { relation, statements, signal } = parts;
     let horizon = since;
+    if (horizon === undefined && total <= MAX_FINAL_ROWS) {
+      yield* cursor(final.snapshot, statements.ordered());
+      final.count = total;
+      return;
+    }
     for (let pass = 1; pass <= MAX_PASSES; pass += 1) {
       if (horizon !== undefined) {
         const [[count] = []] = await final.snapshot.rows(statements.changedCount(), [
@@ -229,14 +237,17 @@ export class PostgresSource implements SyncSource {
   }
 
   async *#batches(texts: AsyncIterable<TextRow[]>, relation: Relation): AsyncGenerator<SourceBatch> {
+    let number = 0;
     for await (const batch of texts) {
       const rows: SourceRow[] = [];
       const refused: RefusedRow[] = [];
       for (const texts of batch) {
+        number += 1;
         const parts = texts.slice(0, relation.key.length);
-        const key = keyOf(parts.map((part) => part ?? ''));
+        const hasKey = !parts.includes(null);
+        const key = hasKey ? keyOf(parts as string[]) : `row ${number}`;
         try {
-          if (parts.includes(null)) throw new BadValue('a column of the key is NULL');
+          if (!hasKey) throw new BadValue('a column of the key is NULL');
           rows.push(this.#row(key, texts.slice(parts.length), relation));
         } catch (error) {
           if (!(error instanceof BadValue)) throw error;
@@ -285,6 +296,17 @@ async function momentOf(snapshot: Snapshot): Promise<Moment> {
     'SELECT s::text, pg_snapshot_xmin(s)::text, pg_snapshot_xmax(s)::text FROM (SELECT pg_current_snapshot() AS s) AS now',
   )) as string[][];
   return { text: text as string, horizon: BigInt(horizon as string), next: BigInt(next as string) };
+}
+
+/** Whether the rows that changed since a bookmark can be told. A server that was reset to an earlier moment has older transactions. */
+function isAfter({ next }: Moment, { horizon, snapshot }: TableBookmark): boolean {
+  const former = snapshot?.split(':')[1];
+  return (
+    former !== undefined &&
+    horizon !== undefined &&
+    next >= BigInt(former) &&
+    next - BigInt(horizon) <= MAX_BEHIND
+  );
 }
 
 /** The snapshot that a round ends with. */

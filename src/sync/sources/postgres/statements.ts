@@ -20,9 +20,10 @@ export class Statements {
     this.#key = relation.key.map(({ name }) => `source.${quoted(name)}`).join(', ');
   }
 
-  /** All rows in the order of their keys. */
+  /** All rows in an order in which those whose keys have the same texts are neighbours. */
   ordered(): string {
-    return `SELECT ${this.#columns} FROM ${this.#relation.from}${this.#where([])} ORDER BY ${this.#key}`;
+    const texts = this.#relation.key.map(({ name }) => `source.${quoted(name)}::text COLLATE "C"`).join(', ');
+    return `SELECT ${this.#columns} FROM ${this.#relation.from}${this.#where([])} ORDER BY ${texts}`;
   }
 
   /**

@@ -30,7 +30,7 @@ export class SqliteSource implements SyncSource {
   }
 
   async shape(signal: AbortSignal): Promise<SourceShape> {
-    await this.#open();
+    await this.#open(false);
     const { columns, key } = await this.#relation(signal);
     const types = columns.map(({ name, type }) => ({ name, type }));
     return { identity: this.#path, columns: types, key, notices: [] };
@@ -38,7 +38,7 @@ export class SqliteSource implements SyncSource {
 
   async round(before: Bookmark | null, whole: boolean, signal: AbortSignal): Promise<Round | null> {
     const readAt = new Date();
-    const reader = await this.#open();
+    const reader = await this.#open(whole);
     const versions = await this.#all('SELECT * FROM pragma_data_version, pragma_schema_version', signal);
     const version = [reader.name, reader.file, ...versions.flat().map((cell) => textOf(cell))].join(' ');
     if (!whole && before?.version === version) return null;
@@ -69,14 +69,18 @@ export class SqliteSource implements SyncSource {
     this.#reader = undefined;
   }
 
-  /** The process that reads the file. Another file in its place gets another process. */
-  async #open() {
-    const { dev, ino } = await stat(this.#path, { bigint: true }).catch((error: NodeJS.ErrnoException) => {
+  /**
+   * The process that reads the file. Another file in its place, also one that was written over it, gets another process, because
+   * SQLite keeps pages in memory as long as the number of commits in the file is the same. `isNew` asks for one in any case.
+   */
+  async #open(isNew: boolean) {
+    const found = await stat(this.#path, { bigint: true }).catch((error: NodeJS.ErrnoException) => {
       const isMissing = error.code === 'ENOENT';
       throw new CosiftError('source_failed', isMissing ? `there is no file ${this.#path}` : error.message);
     });
-    const file = `${dev}/${ino}`;
-    if (this.#reader === undefined || this.#reader.file !== file || !this.#reader.process.isUsable) {
+    const { dev, ino, size, mtimeNs, ctimeNs } = found;
+    const file = [dev, ino, size, mtimeNs, ctimeNs].join('/');
+    if (isNew || this.#reader === undefined || this.#reader.file !== file || !this.#reader.process.isUsable) {
       await this.close();
       this.#reader = { process: new SqliteProcess(this.#path), file, name: randomUUID() };
     }
@@ -158,12 +162,16 @@ export class SqliteSource implements SyncSource {
       ? ''
       : ` ORDER BY ${relation.key.map((name) => `CAST(${column(name)} AS TEXT) COLLATE BINARY`).join(', ')}`;
     let last: string | undefined;
+    let number = 0;
     for await (const batch of process.rows(`SELECT ${list} FROM ${relation.from}${order}`, signal)) {
       const rows: SourceRow[] = [];
       const refused: RefusedRow[] = [];
       for (const cells of batch) {
+        number += 1;
         const parts = cells.slice(0, relation.key.length);
-        const key = keyOf(parts.map((part) => (part instanceof Nested ? whatIs(part) : textOf(part))));
+        const key = parts.includes(null)
+          ? `row ${number}`
+          : keyOf(parts.map((part) => (part instanceof Nested ? whatIs(part) : textOf(part))));
         try {
           for (const [at, part] of parts.entries()) checkKeyPart(relation.key[at] as string, part);
           if (key === last)
