@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { LIMITS } from '../../src/schema/index.js';
 import { ADMIN } from '../../src/server/keys/caller.js';
 import { hashKey } from '../../src/server/keys/key-format.js';
@@ -9,6 +9,8 @@ import type { StoredWebhook } from '../../src/server/webhooks/stored-webhook.js'
 import { Catalog } from '../../src/store/postgres/catalog.js';
 import { PostgresStore, ServiceTables } from '../../src/store/postgres/index.js';
 import { Servers } from '../../src/store/postgres/servers.js';
+import type { SqlDatabase } from '../../src/store/postgres/sql.js';
+import { holdSync } from '../../src/store/postgres/sync-holds.js';
 import { StaleError } from '../../src/store/store-errors.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
@@ -182,6 +184,19 @@ const useAll = async () => {
   const kept = { name: 'shop', text: '{}' };
   await store.deleteRecords('db', { unwritten: { version, prefix: 'shop/' }, epoch, max: 100, state: kept });
   await store.syncState('db', { name: 'shop', limit: 10, after: 'shop/1' });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  // A database of one process takes no lock.
+  const several: SqlDatabase = {
+    isConcurrent: true,
+    read: (work, signal) => database.read(work, signal),
+    write: (work, signal) => database.write(work, signal),
+    listen: () => undefined,
+    close: async () => undefined,
+  };
+  const hold = await holdSync(several, 'db', 'shop', new AbortController().signal);
+  await vi.advanceTimersByTimeAsync(1_000);
+  vi.useRealTimers();
+  await hold.release();
   const forced_filter = { condition: 'AND', rules: [{ column: 'n', operator: 'equals', value: 7 }] } as const;
   const after = { after: 0, limit: 100 };
   await store.changes('db', { ...after });
