@@ -55,19 +55,17 @@ export async function readRelation(snapshot: Snapshot, definition: TableDefiniti
       );
     }
   }
-  // A policy, or what it depends on, may change what is visible of rows that nobody writes.
-  const isPolled = found?.isHeap && server.isUtf8 && !server.isStandby && !definition.rls;
-  const method = isPolled ? 'poll' : 'scan';
+  const reason = reasonToScan(definition, server, found, typeOf);
   const declared = definition.columns.map((name) => ({ name, type: typeOf(name).name }));
   return {
     from,
-    method,
+    method: reason === undefined ? 'poll' : 'scan',
     columns,
     key: keys,
     types: declared,
     identity: server.identity,
     layout: JSON.stringify([server.state, found?.layout, declared]),
-    notices: noticesOf(definition, method, server.isStandby),
+    notices: noticesOf(definition, reason),
   };
 }
 
@@ -197,25 +195,32 @@ function keyColumn(name: string, type: SqlType): Relation['key'][number] {
   return { name, type: type.name, kind: type.kind };
 }
 
-function noticesOf(
-  { where, rls }: TableDefinition,
-  method: Relation['method'],
-  isStandby: boolean,
-): string[] {
+/** Why changes cannot be told by the transactions that wrote the rows, if they cannot. */
+function reasonToScan(
+  { columns, rls }: TableDefinition,
+  { isStandby, isUtf8 }: Server,
+  found: Table | undefined,
+  typeOf: (name: string) => SqlType,
+): string | undefined {
+  if (isStandby) return 'the source is a standby';
+  if (!found?.isHeap) return 'it is no ordinary table';
+  if (!isUtf8) return 'the encoding of the source is not UTF8';
+  // A policy, or what it depends on, may change what is visible of rows that nobody writes.
+  if (rls) return 'row-level security may hide rows';
+  // The text of such a value may depend on other tables, such as that of a regclass.
+  const other = columns.find((name) => (typeOf(name).element ?? typeOf(name)).kind === undefined);
+  return other === undefined ? undefined : `column "${other}" has the type ${typeOf(other).name}`;
+}
+
+function noticesOf({ where, rls }: TableDefinition, reason: string | undefined): string[] {
   return [
-    ...(method === 'scan' && !rls
-      ? [
-          isStandby
-            ? 'the source is a standby, so all rows are read each time'
-            : 'it is no ordinary table, so all rows are read each time',
-        ]
-      : []),
-    ...(method === 'poll' && where !== undefined
+    ...(reason === undefined ? [] : [`${reason}, so all rows are read each time`]),
+    ...(reason === undefined && where !== undefined
       ? [
           '`where` must depend on the columns of the row alone: what makes a row enter it otherwise is found by the reconcile',
         ]
       : []),
-    ...(rls ? ['rows that row-level security hides count as absent, and all rows are read each time'] : []),
+    ...(rls ? ['rows that row-level security hides count as absent'] : []),
   ];
 }
 
