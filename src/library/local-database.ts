@@ -106,13 +106,6 @@ export class LocalDatabase<T extends Columns<T> = Data> extends Database<T> {
    * const { written, deleted } = await sync.once();
    * await sync.close();
    * ```
-   *
-   * @example
-   * ```ts
-   * const from = 'env:SHOP_URL'; // postgres://… or sqlite:…
-   * const sync = await facts.sync({ name: 'products', from, table: 'products', columns: ['name', 'price'], every: '10s' });
-   * await sync.inStep();
-   * ```
    */
   async sync(source: RowSource | TableSource, options?: SyncOptions): Promise<Sync> {
     checkMembers('rows' in source ? checkRowSource : checkTableSource, source);

@@ -95,6 +95,7 @@ test('the main calls have examples', () => {
     ...Array(4).fill('src/api/filters.ts'),
     'src/client/client.ts',
     'src/library/cosift.ts',
+    'src/library/local-database.ts',
     README,
   ]);
 });
