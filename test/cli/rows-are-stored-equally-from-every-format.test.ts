@@ -142,7 +142,9 @@ test('JSON: a nested value is reported with its column, or flattened', async () 
     data: { 'to.city': 'Oslo', 'to.at.n': 10.5, tags: ['a', 1] },
   });
   const twice = await openFile('{"a":{"b":1},"a.b":2}\n', { flatten: true });
-  expect((await recordsOf(twice.input)).bad).toEqual([expect.stringContaining('two members are the column "a.b"')]);
+  expect((await recordsOf(twice.input)).bad).toEqual([
+    expect.stringContaining('two members are the column "a.b"'),
+  ]);
 });
 
 test('JSON: the order of columns is kept, and a member that occurs twice is reported', async () => {
