@@ -1,12 +1,7 @@
 import { DATABASE_ID } from '../schema/ids.js';
 import { integer, mapOf, matching, members } from '../schema/option-checks.js';
-import {
-  columnList,
-  duration,
-  millisecondsOf,
-  TABLE_SOURCE,
-  type TableSource,
-} from './sources/table-source.js';
+import { DEFAULT_EVERY, duration, millisecondsOf } from './duration.js';
+import { columnList, TABLE_SOURCE, type TableSource } from './sources/table-source.js';
 
 /** A source that a database is kept in step with. */
 export interface ConfiguredSync {
@@ -19,8 +14,6 @@ export interface ConfiguredSync {
   everyMs: number;
   maxDeletes?: number | undefined;
 }
-
-const DEFAULT_EVERY = '10s';
 
 const ID = matching('1 to 64 of a-z 0-9 _ -', DATABASE_ID);
 

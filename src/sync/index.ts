@@ -1,11 +1,10 @@
 export { type ConfiguredSync, checkEmbed, configuredSyncs } from './configured-syncs.js';
+export { duration, millisecondsOf } from './duration.js';
 export { IterableSource } from './iterable-source.js';
 export type { SourceShape, SyncSource } from './source.js';
 export {
   columnList,
   columnOrList,
-  duration,
-  millisecondsOf,
   openTableSource,
   TABLE_SOURCE,
   type TableSource,

@@ -12,6 +12,7 @@ import {
   type SourceShape,
   type SyncSource,
 } from './source.js';
+import { BadValue } from './sources/row-values.js';
 
 const BATCH_ROWS = 1_000;
 
@@ -92,14 +93,14 @@ export class IterableSource implements SyncSource {
   #read(row: unknown, number: number, unseen: Set<string>): SourceRow | RefusedRow {
     let key = `row ${number}`;
     try {
-      if (!isRow(row)) throw new Refused(notOfType(row, 'object'));
+      if (!isRow(row)) throw new BadValue(notOfType(row, 'object'));
       for (const name of unseen) if (row[name] !== undefined) unseen.delete(name);
       key = keyOf(this.#options.key.map((name) => keyPart(row, name)));
-      if (key === '') throw new Refused('the key is empty');
+      if (key === '') throw new BadValue('the key is empty');
       const { created, changed } = this.#options.times;
       return { key, data: this.#data(row), created: timeOf(row, created), changed: timeOf(row, changed) };
     } catch (error) {
-      if (error instanceof Refused) return { key, reason: error.message };
+      if (error instanceof BadValue) return { key, reason: error.message };
       if (error instanceof CosiftError) return { key, reason: error.detail };
       throw error;
     }
@@ -113,9 +114,6 @@ export class IterableSource implements SyncSource {
   }
 }
 
-/** A row that cannot become a record. */
-class Refused extends Error {}
-
 /** Callers without TypeScript may pass anything. */
 function isRow(row: unknown): row is Row {
   return typeof row === 'object' && row !== null && !Array.isArray(row);
@@ -126,7 +124,7 @@ function keyPart(row: Row, name: string): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'bigint' || Number.isFinite(value)) return String(value);
   const what = value === undefined ? 'is missing' : `is ${value === null ? 'null' : typeof value}`;
-  throw new Refused(`the key column ${JSON.stringify(name)} ${what}; it must be a text or a number`);
+  throw new BadValue(`the key column ${JSON.stringify(name)} ${what}; it must be a text or a number`);
 }
 
 function timeOf(row: Row, name: string | undefined): string | undefined {
@@ -134,5 +132,5 @@ function timeOf(row: Row, name: string | undefined): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'string') return value;
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
-  throw new Refused(`the column ${JSON.stringify(name)} has no time`);
+  throw new BadValue(`the column ${JSON.stringify(name)} has no time`);
 }

@@ -24,8 +24,8 @@ export interface SyncSettings {
   onProgress?: ((progress: SyncProgress) => void) | undefined;
   /** Milliseconds between the end of a pass and the next one. Default: passes are made only when they are asked for. */
   everyMs?: number | undefined;
-  /** Called after each attempt of a pass; `counts` are missing for one that failed. */
-  onAttempt?: ((counts: SyncCounts | undefined) => void) | undefined;
+  /** Called after each attempt of a pass. */
+  onAttempt?: (() => void) | undefined;
 }
 
 /** How far a sync is. */
@@ -112,7 +112,7 @@ export class Sync {
 
   /** Makes one pass. After failures that may end by themselves, it tries again, up to ten times in all. */
   async once(): Promise<SyncCounts> {
-    return (await this.#queued(() => this.#attempts(MAX_ATTEMPTS))).counts;
+    return await this.#now({});
   }
 
   /**
@@ -122,19 +122,19 @@ export class Sync {
   async inStep(): Promise<Date> {
     this.#next ??= this.#queued(async () => {
       this.#next = undefined;
-      return (await this.#attempts(Number.POSITIVE_INFINITY)).asOf;
+      return (await this.#attempts(Number.POSITIVE_INFINITY, {})).asOf;
     });
     return await this.#next;
   }
 
   /** Makes one pass that reads every row, also where less would do, and so mends what differs for any reason. */
   async reconcile(): Promise<SyncCounts> {
-    return (await this.#queued(() => this.#attempts(MAX_ATTEMPTS, { whole: true }))).counts;
+    return await this.#now({ whole: true });
   }
 
   /** Makes one pass that also deletes the records that the last one withheld, and no more than these. */
   async confirm(): Promise<SyncCounts> {
-    return (await this.#queued(() => this.#attempts(MAX_ATTEMPTS, { confirm: true }))).counts;
+    return await this.#now({ confirm: true });
   }
 
   async status(): Promise<SyncStatus> {
@@ -177,6 +177,11 @@ export class Sync {
     }
   }
 
+  /** Makes a pass that somebody waits for. */
+  async #now(how: PassKind): Promise<SyncCounts> {
+    return (await this.#queued(() => this.#attempts(MAX_ATTEMPTS, how))).counts;
+  }
+
   /** Runs `work` after the running pass. */
   async #queued<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#idle.then(work);
@@ -185,11 +190,11 @@ export class Sync {
   }
 
   /** Makes a pass. Failures that may end by themselves are repeated up to `max` times, all others only without a maximum. */
-  async #attempts(max: number, how: PassKind = {}): Promise<Passed> {
+  async #attempts(max: number, how: PassKind): Promise<Passed> {
     for (let failures = 0; ; ) {
       try {
         const passed = await this.#pass(how);
-        this.#settings.onAttempt?.(passed.counts);
+        this.#settings.onAttempt?.();
         return passed;
       } catch (error) {
         this.#end.signal.throwIfAborted();
@@ -198,13 +203,13 @@ export class Sync {
         const repeats = state === 'waiting' ? failures < max : max === Number.POSITIVE_INFINITY;
         this.#failure = { state: repeats ? state : 'failed', reason };
         if (!repeats) {
-          this.#settings.onAttempt?.(undefined);
+          this.#settings.onAttempt?.();
           throw error;
         }
         const pause =
           state === 'waiting' ? backoffMs(failures - 1, FIRST_PAUSE_MS, MAX_PAUSE_MS) : MAX_PAUSE_MS;
         this.#failure.nextAttempt = new Date(Date.now() + pause);
-        this.#settings.onAttempt?.(undefined);
+        this.#settings.onAttempt?.();
         await sleep(pause, this.#end.signal);
       }
     }

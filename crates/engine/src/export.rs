@@ -204,11 +204,7 @@ mod tests {
             id: RecordId(id),
             uuid: RecordUuid([0; 16]),
             key: None,
-            times: Times {
-                created: 0,
-                changed: 0,
-                synced: 0,
-            },
+            times: Times::default(),
             cells: Vec::new(),
             vectors: Vectors::one(vec![1 << 30]),
         }

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { readConfigFile } from '../../config/config-file.js';
 import { modelSources, storeUrl, text } from '../../config/parsers.js';
 import { COLUMN_TYPES } from '../../readers/column-types.js';
+import { DEFAULT_EVERY, DURATION } from '../../sync/duration.js';
 import type { CliCommand } from '../cli-command.js';
 import { withEmbedOptions } from '../embed-options.js';
 import { parseMaxDeletes, parseTypes } from '../import/options.js';
@@ -30,7 +31,7 @@ export function syncCommand(): Command {
       )
         .option(
           '--every <duration>',
-          'pause between two passes, such as 500ms, 10s or 5m (default: 10s)',
+          `pause between two passes, such as 500ms, 10s or 5m (default: ${DEFAULT_EVERY})`,
           parseDuration,
         )
         .option(
@@ -148,6 +149,6 @@ function refuseUrl(): never {
 }
 
 function parseDuration(text: string): string {
-  if (/^\d{1,6}(ms|s|m|h)$/.test(text)) return text;
+  if (DURATION.test(text)) return text;
   throw new InvalidArgumentError('not a duration such as 500ms, 10s, 5m or 1h');
 }

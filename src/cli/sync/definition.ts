@@ -2,6 +2,7 @@ import { readConfigFile, SYNC } from '../../config/config-file.js';
 import { CosiftError } from '../../errors.js';
 import type { ColumnType } from '../../readers/column-types.js';
 import { columnNames } from '../../readers/option-text.js';
+import { DEFAULT_EVERY } from '../../sync/duration.js';
 import type { ConfiguredSync } from '../../sync/index.js';
 import type { EmbedOptions } from '../embed-options.js';
 import type { TargetOptions } from '../target.js';
@@ -53,7 +54,7 @@ export async function definitionOf(
   const [problem] = TABLE_SOURCE.from(from, '');
   // The error does not show the value, which may have a password.
   if (problem !== undefined) throw invalid(`--from: ${problem.detail}`);
-  const { table, query, where, types, key, every = '10s', maxDeletes } = options;
+  const { table, query, where, types, key, every = DEFAULT_EVERY, maxDeletes } = options;
   const columns = columnNames(options.columns ?? []).filter((column) => column !== '');
   const embed = options.embed && columnNames(options.embed);
   try {

@@ -1,3 +1,4 @@
+import { LIMITS } from '../../schema/limits.js';
 import { newRecord } from '../../schema/records.js';
 import { type Cell, Nested } from '../cells.js';
 import { BadRow, type ReadRow, type RowPosition } from '../rows.js';
@@ -64,9 +65,8 @@ export function oneLine(json: string): string {
 /** Names of members in the name of a column at most: an object that is nested deeper is its JSON text. */
 const MAX_PATH_NAMES = 16;
 
-/** No column has a longer name, and no database more columns. */
+/** No column has a longer name. */
 const MAX_NAME = 256;
-const MAX_COLUMNS = 10_000;
 
 /**
  * Makes of a row what the setting `flatten` of a database makes of a record, so that types, identities and options are
@@ -87,7 +87,8 @@ export function flattenedRow(row: ReadRow): ReadRow {
       }
     } else {
       names.push(name);
-      if (names.length > MAX_COLUMNS) throw new BadRow(`its members are more than ${MAX_COLUMNS} columns`);
+      if (names.length > LIMITS.database_columns)
+        throw new BadRow(`its members are more than ${LIMITS.database_columns} columns`);
       cells.push(cell instanceof Nested && !isList(cell) ? textOfJson(cell.json) : cell);
     }
   };

@@ -4,6 +4,7 @@ import { listOf } from '../../readers/json/object.js';
 import { flattenedRow } from '../../readers/json/row.js';
 import { isBroken } from '../../readers/rows.js';
 import type { Data } from '../../schema/public-types.js';
+import { keyOf, type RefusedRow, type SourceBatch, type SourceRow } from '../source.js';
 
 /** Characters of a number that an error shows, so that its remedy is not cut off. */
 const SHOWN_DIGITS = 40;
@@ -12,10 +13,45 @@ const SHOWN_DIGITS = 40;
 export class BadValue extends Error {}
 
 /**
+ * Makes rows of what a source gives. One with a value that cannot be stored is refused. `partsOf` returns the values of its key;
+ * with null among them, its number stands for the key.
+ */
+export async function* batchesOf<Given>(
+  given: AsyncIterable<readonly Given[]>,
+  partsOf: (row: Given) => readonly (string | null)[],
+  read: (row: Given, key: string) => SourceRow,
+): AsyncGenerator<SourceBatch> {
+  let number = 0;
+  for await (const batch of given) {
+    const rows: SourceRow[] = [];
+    const refused: RefusedRow[] = [];
+    for (const row of batch) {
+      number += 1;
+      const parts = partsOf(row);
+      const key = hasNoNull(parts) ? keyOf(parts) : `row ${number}`;
+      try {
+        rows.push(read(row, key));
+      } catch (error) {
+        if (!(error instanceof BadValue)) throw error;
+        refused.push({ key, reason: error.message });
+      }
+    }
+    yield { rows, refused };
+  }
+}
+
+function hasNoNull(parts: readonly (string | null)[]): parts is readonly string[] {
+  return !parts.includes(null);
+}
+
+/**
  * Returns the data of a record. Objects of JSON become columns as in an import with --flatten, and so do other values that
  * a record does not have.
  */
-export function dataOf(names: readonly string[], values: readonly (Cell | readonly Cell[])[]): Data {
+export function dataOf(
+  columns: readonly { name: string }[],
+  values: readonly (Cell | readonly Cell[])[],
+): Data {
   const data: Record<string, Value> = Object.create(null);
   const add = (name: string, value: Cell | readonly Cell[]) => {
     if (name in data) throw new BadValue(`column "${name}" occurs twice, as a column and within JSON`);
@@ -24,7 +60,7 @@ export function dataOf(names: readonly string[], values: readonly (Cell | readon
       ? list.map((cell: Cell) => elementOf(name, cell))
       : scalarOf(name, list as Exclude<Cell, Nested>);
   };
-  for (const [at, name] of names.entries()) {
+  for (const [at, { name }] of columns.entries()) {
     const value = values[at] ?? null;
     if (value instanceof Nested) for (const [column, cell] of columnsOf(name, value)) add(column, cell);
     else add(name, value);

@@ -1,15 +1,6 @@
 import { CosiftError } from '../../errors.js';
 import { COLUMN_TYPES } from '../../readers/column-types.js';
-import {
-  flag,
-  mapOf,
-  matching,
-  members,
-  name,
-  type OptionCheck,
-  oneOf,
-  secret,
-} from '../../schema/option-checks.js';
+import { flag, mapOf, members, name, type OptionCheck, oneOf, secret } from '../../schema/option-checks.js';
 import type { SyncSource } from '../source.js';
 import type { TableDefinition } from './definition.js';
 
@@ -48,17 +39,6 @@ export const TABLE_SOURCE = {
   types: mapOf(oneOf(...COLUMN_TYPES)),
   rls: flag,
 } as const satisfies Readonly<Record<string, OptionCheck>>;
-
-const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
-const DURATION = /^(\d{1,6})(ms|s|m|h)$/;
-
-export const duration = matching('a duration such as 10s, 500ms, 5m or 1h', DURATION);
-
-/** The milliseconds of a duration. */
-export function millisecondsOf(text: string): number {
-  const [, number, unit] = DURATION.exec(text) as unknown as [string, string, keyof typeof UNITS];
-  return Number(number) * UNITS[unit];
-}
 
 /**
  * Opens a source. Its module, with the driver of the database, is loaded only where it is used.

@@ -99,11 +99,7 @@ mod tests {
             id: RecordId(u64::from(2 * at + slot)),
             uuid: RecordUuid([0; 16]),
             key: None,
-            times: Times {
-                created: 0,
-                changed: 0,
-                synced: 0,
-            },
+            times: Times::default(),
             cells: vec![(
                 ColumnId(0),
                 OwnedValue::Text(format!("common {}", own_word(at, slot)).into()),

@@ -107,11 +107,7 @@ mod tests {
                 id: RecordId(record.into()),
                 uuid: RecordUuid([0; 16]),
                 key: None,
-                times: Times {
-                    created: 0,
-                    changed: 0,
-                    synced: 0,
-                },
+                times: Times::default(),
                 cells: cells(record),
                 vectors: Vectors::one(vec![1 << 30, 0, 0, 0, 0, 0, 0, 0]),
             })

@@ -48,7 +48,7 @@ impl NewRow {
 }
 
 /// The three times of a record, milliseconds since 1970 in UTC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Times {
     /// First seen.
     pub created: i64,

@@ -1,17 +1,8 @@
 import { createHash } from 'node:crypto';
 import { CosiftError } from '../../../errors.js';
-import {
-  type Bookmark,
-  keyOf,
-  type RefusedRow,
-  type Round,
-  type SourceBatch,
-  type SourceRow,
-  type SourceShape,
-  type SyncSource,
-} from '../../source.js';
+import type { Bookmark, Round, SourceBatch, SourceRow, SourceShape, SyncSource } from '../../source.js';
 import type { TableDefinition } from '../definition.js';
-import { BadValue, dataOf } from '../row-values.js';
+import { BadValue, batchesOf, dataOf } from '../row-values.js';
 import { instantOfTime } from './column-readers.js';
 import { type Snapshot, SourceConnection, type TextRow } from './connection.js';
 import { lockableName, type Relation, readRelation } from './relation.js';
@@ -236,26 +227,13 @@ export class PostgresSource implements SyncSource {
     }
   }
 
-  async *#batches(texts: AsyncIterable<TextRow[]>, relation: Relation): AsyncGenerator<SourceBatch> {
-    let number = 0;
-    for await (const batch of texts) {
-      const rows: SourceRow[] = [];
-      const refused: RefusedRow[] = [];
-      for (const texts of batch) {
-        number += 1;
-        const parts = texts.slice(0, relation.key.length);
-        const hasKey = !parts.includes(null);
-        const key = hasKey ? keyOf(parts as string[]) : `row ${number}`;
-        try {
-          if (!hasKey) throw new BadValue('a column of the key is NULL');
-          rows.push(this.#row(key, texts.slice(parts.length), relation));
-        } catch (error) {
-          if (!(error instanceof BadValue)) throw error;
-          refused.push({ key, reason: error.message });
-        }
-      }
-      yield { rows, refused };
-    }
+  #batches(rows: AsyncIterable<TextRow[]>, relation: Relation): AsyncGenerator<SourceBatch> {
+    const partsOf = (row: TextRow) => row.slice(0, relation.key.length);
+    return batchesOf(rows, partsOf, (row, key) => {
+      const parts = partsOf(row);
+      if (parts.includes(null)) throw new BadValue('a column of the key is NULL');
+      return this.#row(key, row.slice(parts.length), relation);
+    });
   }
 
   #row(key: string, texts: TextRow, { columns }: Relation): SourceRow {
@@ -264,10 +242,7 @@ export class PostgresSource implements SyncSource {
     const [created, changed] = texts.slice(columns.length);
     return {
       key,
-      data: dataOf(
-        columns.map(({ name }) => name),
-        values,
-      ),
+      data: dataOf(columns, values),
       created: instantOfTime(times?.created ?? '', created ?? null),
       changed: instantOfTime(times?.changed ?? '', changed ?? null),
     };

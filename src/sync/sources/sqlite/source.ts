@@ -4,18 +4,9 @@ import path from 'node:path';
 import { CosiftError } from '../../../errors.js';
 import { type Cell, Nested, textOf } from '../../../readers/cells.js';
 import { cellOf } from '../../../readers/json/object.js';
-import {
-  type Bookmark,
-  keyOf,
-  type RefusedRow,
-  type Round,
-  type SourceBatch,
-  type SourceRow,
-  type SourceShape,
-  type SyncSource,
-} from '../../source.js';
+import type { Bookmark, Round, SourceBatch, SourceRow, SourceShape, SyncSource } from '../../source.js';
 import { type TableDefinition, wantedColumns } from '../definition.js';
-import { BadValue, convertedCell, dataOf } from '../row-values.js';
+import { BadValue, batchesOf, convertedCell, dataOf } from '../row-values.js';
 import { SqliteProcess } from './sqlite-process.js';
 
 /** A table, a view or a query of a SQLite file. Every round has all rows; there is none while nothing was committed. */
@@ -148,11 +139,7 @@ export class SqliteSource implements SyncSource {
     }));
   }
 
-  async *#batches(
-    process: SqliteProcess,
-    relation: Relation,
-    signal: AbortSignal,
-  ): AsyncGenerator<SourceBatch> {
+  #batches(process: SqliteProcess, relation: Relation, signal: AbortSignal): AsyncGenerator<SourceBatch> {
     const { times } = this.#definition;
     const time = (name: string | undefined) => (name === undefined ? 'NULL' : column(name));
     const names = [...relation.key, ...relation.columns.map(({ name }) => name)].map(column);
@@ -161,30 +148,21 @@ export class SqliteSource implements SyncSource {
     const order = relation.isUnique
       ? ''
       : ` ORDER BY ${relation.key.map((name) => `CAST(${column(name)} AS TEXT) COLLATE BINARY`).join(', ')}`;
+    const found = process.rows(`SELECT ${list} FROM ${relation.from}${order}`, signal);
+    const partsOf = (cells: readonly Cell[]) => cells.slice(0, relation.key.length);
+    const textsOf = (cells: readonly Cell[]) =>
+      partsOf(cells).map((part) =>
+        part === null ? null : part instanceof Nested ? whatIs(part) : textOf(part),
+      );
     let last: string | undefined;
-    let number = 0;
-    for await (const batch of process.rows(`SELECT ${list} FROM ${relation.from}${order}`, signal)) {
-      const rows: SourceRow[] = [];
-      const refused: RefusedRow[] = [];
-      for (const cells of batch) {
-        number += 1;
-        const parts = cells.slice(0, relation.key.length);
-        const key = parts.includes(null)
-          ? `row ${number}`
-          : keyOf(parts.map((part) => (part instanceof Nested ? whatIs(part) : textOf(part))));
-        try {
-          for (const [at, part] of parts.entries()) checkKeyPart(relation.key[at] as string, part);
-          if (key === last)
-            throw new CosiftError('source_failed', `\`key\` does not identify the rows: two have ${key}`);
-          last = key;
-          rows.push(this.#row(key, cells.slice(parts.length), relation));
-        } catch (error) {
-          if (!(error instanceof BadValue)) throw error;
-          refused.push({ key, reason: error.message });
-        }
-      }
-      yield { rows, refused };
-    }
+    return batchesOf(found, textsOf, (cells, key) => {
+      const parts = partsOf(cells);
+      for (const [at, part] of parts.entries()) checkKeyPart(relation.key[at] as string, part);
+      if (key === last)
+        throw new CosiftError('source_failed', `\`key\` does not identify the rows: two have ${key}`);
+      last = key;
+      return this.#row(key, cells.slice(parts.length), relation);
+    });
   }
 
   #row(key: string, cells: readonly Cell[], { columns }: Relation): SourceRow {
@@ -198,10 +176,7 @@ export class SqliteSource implements SyncSource {
     const [created, changed] = cells.slice(columns.length);
     return {
       key,
-      data: dataOf(
-        columns.map(({ name }) => name),
-        values,
-      ),
+      data: dataOf(columns, values),
       created: instantOf(times?.created ?? '', created ?? null),
       changed: instantOf(times?.changed ?? '', changed ?? null),
     };

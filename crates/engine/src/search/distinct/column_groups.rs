@@ -255,11 +255,7 @@ pub(super) mod tests {
             id: RecordId(at.into()),
             uuid: RecordUuid([0; 16]),
             key: None,
-            times: Times {
-                created: 0,
-                changed: 0,
-                synced: 0,
-            },
+            times: Times::default(),
             cells: vec![(column, OwnedValue::Number(at.into()))],
             vectors: Vectors::one(vec![1 << 30]),
         };

@@ -22,11 +22,7 @@ pub(crate) fn database(blocks: u32) -> Arc<Searchable> {
             id: RecordId(row.into()),
             uuid: RecordUuid([0; 16]),
             key: None,
-            times: Times {
-                created: 0,
-                changed: 0,
-                synced: 0,
-            },
+            times: Times::default(),
             cells: Vec::new(),
             vectors: Vectors::one(VECTOR.to_vec()),
         };
@@ -71,6 +67,15 @@ fn bind(mut waiting: WaitingSearch) -> RunningSearch {
     RunningSearch::bind(scope, None, waiting)
 }
 
+/// Queues the 64 searches of a batch.
+fn push_batch(queue: &mut Queue, database: &Arc<Searchable>) {
+    for _ in 0..64 {
+        let mut search = bound(database, &StopFlag::default());
+        search.is_of_batch = true;
+        queue.push_bound(search);
+    }
+}
+
 /// The searches of the next scan part.
 fn next_scan(queue: &mut Queue) -> Vec<Arc<RunningSearch>> {
     match queue.next_step() {
@@ -111,11 +116,7 @@ fn a_single_search_does_not_wait_for_those_of_a_batch() {
     let large = database(100);
     let mut queue = Queue::default();
     let stop = StopFlag::default();
-    for _ in 0..64 {
-        let mut search = bound(&large, &stop);
-        search.is_of_batch = true;
-        queue.push_bound(search);
-    }
+    push_batch(&mut queue, &large);
     for _ in 0..3 {
         assert_eq!(next_scan(&mut queue).len(), 64);
     }
@@ -131,11 +132,7 @@ fn a_batch_gives_way_to_single_searches_only_in_their_turn() {
     let large = database(100);
     let mut queue = Queue::default();
     let stop = StopFlag::default();
-    for _ in 0..64 {
-        let mut search = bound(&large, &stop);
-        search.is_of_batch = true;
-        queue.push_bound(search);
-    }
+    push_batch(&mut queue, &large);
     assert_eq!(next_scan(&mut queue).len(), 64);
     assert!(queue.next_single_step().is_none());
     queue.push_bound(bound(&large, &stop));
