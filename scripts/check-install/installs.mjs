@@ -11,7 +11,9 @@ import { checkClientAlone, checkInstalled, checkUsage } from './usage.mjs';
 
 /** From the tarballs, on each version of Node. */
 export async function installTarballs({ directory, tarballs, npmFile, npm }) {
-  const files = tarballs.filter(({ manifest }) => fitsThisMachine(manifest)).map(({ file }) => file);
+  // The vector store brings LangChain, which cosift does not need.
+  const own = tarballs.filter(({ manifest }) => manifest.name !== '@cosift/langchain');
+  const files = own.filter(({ manifest }) => fitsThisMachine(manifest)).map(({ file }) => file);
   const nodes = await fetchNodes(directory, npm);
   const installed = nodes.map(async ({ version, binary }) => {
     const name = `Node ${version}`;
@@ -40,6 +42,7 @@ export async function installByName({ directory, tarballs, npmFile, npm }) {
   await Promise.all([
     checkByName(projectOf('by-name'), projectOf('client')),
     checkWithoutModel(projectOf('without-model')),
+    checkLangchain(projectOf('langchain')),
     checkPnpm(projectOf('pnpm'), join(directory, 'pnpm-tool'), npm),
     checkYarn(projectOf('yarn'), { url: registry.url, tools: join(directory, 'yarn-tool'), npm }),
   ]);
@@ -64,6 +67,17 @@ async function checkWithoutModel(project) {
     const output = await project.node('own-vectors.mjs');
     assert.match(output, /^north\nnot_installed: .*built-in model/);
     assert.match(output, /npm install @cosift\/model-minilm @cosift\/onnxruntime\n/);
+  });
+}
+
+async function checkLangchain(project) {
+  await check('by name: npm install cosift @cosift/langchain @langchain/core', () =>
+    project.npm('install', 'cosift', '@cosift/langchain', '@langchain/core'),
+  );
+  await check('LangChain: import and require', async () => {
+    for (const program of ['langchain.mjs', 'langchain.cjs']) {
+      assert.equal(await project.node(program), 'Lake Baikal\n', program);
+    }
   });
 }
 
