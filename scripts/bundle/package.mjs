@@ -29,7 +29,7 @@ export async function buildPackage(name, external = []) {
 }
 
 /** A declaration file and all that it imports, directly or through others. */
-function declarationsFrom(file, found = new Set()) {
+export function declarationsFrom(file, found = new Set()) {
   if (found.has(file)) return found;
   found.add(file);
   for (const [, specifier, kind] of readFileSync(file, 'utf8').matchAll(

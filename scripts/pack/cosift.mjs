@@ -2,6 +2,7 @@
 // development, and with the engines of all platforms.
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { declarationsFrom } from '../bundle/package.mjs';
 import { rewriteLinks } from './links.mjs';
 import { readManifest, writePackage } from './stage.mjs';
 
@@ -9,6 +10,10 @@ const DEVELOPMENT = ['private', 'scripts', 'devDependencies', 'napi', 'allowScri
 
 // Source maps would be a third of the package. The compiled files are readable without them.
 const BUILD_FILES = /\.map$|(^|\/)\.(stamp|tsbuildinfo)$/;
+
+/** What programs import. Declarations that these do not need are those of internal files. */
+const ENTRIES = ['index.d.cts', 'client/index.d.cts', 'ai/index.d.cts'];
+const DECLARATION = /^dist.*\.d\.c?ts$/;
 
 export function stageCosift(stage, engines) {
   const { files, ...manifest } = readManifest();
@@ -24,10 +29,13 @@ export function stageCosift(stage, engines) {
   );
   // A package of its own.
   rmSync(join(directory, 'dist/langchain'), { recursive: true });
+  const declarations = new Set();
+  for (const entry of ENTRIES) declarationsFrom(join(directory, 'dist', entry), declarations);
   const entries = readdirSync(directory, { recursive: true, encoding: 'utf8' });
   for (const name of entries) {
     const file = join(directory, name);
-    if (BUILD_FILES.test(name)) rmSync(file);
+    const isInternal = DECLARATION.test(name) && !declarations.has(file);
+    if (BUILD_FILES.test(name) || isInternal) rmSync(file);
     else if (/\.c?js$/.test(name)) removeSourceMapComment(file);
   }
   chmodSync(join(directory, manifest.bin.cosift), 0o755);
