@@ -128,8 +128,8 @@ impl Database {
     /// [`Database::open`].
     ///
     /// # Errors
-    /// [`Error::Closed`] when `progress` returns false; [`Error::Stale`] when another store took the place of the database
-    /// meanwhile; [`Error::Store`].
+    /// [`Error::Closed`] when `progress` returns false; [`Error::Stale`] when the database was dropped or another store took
+    /// its place meanwhile; [`Error::Store`].
     pub(crate) fn follow(
         dependencies: &Dependencies,
         id: &str,
@@ -139,8 +139,23 @@ impl Database {
         let path = store_path(directory.path());
         let derived = directory.path().join("derived");
         let reader = Reader::beside_a_writer(&path, directory);
+        match Self::follow_with(dependencies, id, &reader, (&path, &derived), progress) {
+            Err(Error::Closed) => Err(Error::Closed),
+            // What was read may be of two stores, or of one that is being removed.
+            Err(_) if !reader.is_valid() => Err(Error::Stale),
+            followed => followed,
+        }
+    }
+
+    fn follow_with(
+        dependencies: &Dependencies,
+        id: &str,
+        reader: &Reader,
+        (path, derived): (&Path, &Path),
+        progress: &dyn Fn(usize) -> bool,
+    ) -> Result<Self, Error> {
         let (status, settings, created_at, last_commit_at) = reader.at_one_commit(|moment| {
-            moment.check_format(&path)?;
+            moment.check_format(path)?;
             Ok::<_, StoreError>((
                 moment.status()?,
                 Settings::from_stored(moment.meta(SETTINGS)?)?,
@@ -157,7 +172,7 @@ impl Database {
         let queue = WriterQueue::new(Arc::clone(&dependencies.writers));
         let index_files = IndexFiles::of(
             &dependencies.disk,
-            &derived,
+            derived,
             settings.dimensions,
             status.store_id,
             reader.clone(),
@@ -174,7 +189,7 @@ impl Database {
         );
         follower.load(progress)?;
         queue.start(Box::new(follower));
-        let parts = (reader, shared, queue);
+        let parts = (reader.clone(), shared, queue);
         Ok(Self::of(id, settings, created_at, status.epoch, parts))
     }
 

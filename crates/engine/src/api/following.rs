@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::api::catalog::Catalog;
@@ -73,12 +73,8 @@ impl Catalog {
         loop {
             attempts += 1;
             let not_found = || Error::DatabaseNotFound { id: id.to_owned() };
-            let (directory, place) = self.directory_of(id)?.ok_or_else(not_found)?;
-            let opened = Database::follow(&self.dependencies, id, directory, progress);
-            match opened {
-                Err(Error::Closed) => return Err(Error::Closed),
-                // What was read may be of two stores, or of one that is being removed.
-                Err(_) if attempts < ATTEMPTS && self.has_moved(id, &place) => {}
+            let directory = self.directory_of(id)?.ok_or_else(not_found)?;
+            match Database::follow(&self.dependencies, id, directory, progress) {
                 Err(Error::Stale | Error::Store(StoreError::Dropped | StoreError::Busy))
                     if attempts < ATTEMPTS => {}
                 opened => return opened,
@@ -86,31 +82,24 @@ impl Catalog {
         }
     }
 
-    /// Whether the store of a database is no longer in the directory `place`.
-    fn has_moved(&self, id: &str, place: &Path) -> bool {
-        let there = self.directory_of(id).ok().flatten();
-        there.is_none_or(|(_, there)| there != place)
-    }
-
     /// The directory of a database: while it is replaced, that of its next store.
-    fn directory_of(&self, id: &str) -> Result<Option<(HeldDirectory, PathBuf)>, Error> {
+    fn directory_of(&self, id: &str) -> Result<Option<HeldDirectory>, Error> {
         let place = self.path(id);
         let ready = self.root().join(format!("{READY}{id}"));
         // The next store may take its place between the first two looks.
         for path in [&place, &ready, &place] {
-            let store = store_path(path);
-            let exists = self.disk().exists(&store).map_err(Error::file(&store))?;
-            match exists.then(|| HeldDirectory::hold(path, &store)) {
-                Some(Ok(directory)) => return Ok(Some((directory, path.clone()))),
-                Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(Error::file(path)(error));
-                }
-                _ => {}
+            if let Some(directory) = held(path, &store_path(path))? {
+                return Ok(Some(directory));
             }
         }
-        if has_traces(self.disk(), &store_path(&place)) {
-            let path = store_path(&place);
-            return Err(StoreError::FileMissing { path }.into());
+        let store = store_path(&place);
+        let Some(directory) = held(&place, &place)? else {
+            return Ok(None);
+        };
+        let is_missing = !self.disk().exists(&store).map_err(Error::file(&store))?;
+        // A database may be dropped, and created again, between two looks.
+        if is_missing && has_traces(self.disk(), &store) && directory.is_in_place() {
+            return Err(StoreError::FileMissing { path: store }.into());
         }
         Ok(None)
     }
@@ -178,5 +167,14 @@ impl Catalog {
             Ok(Refreshed::Replaced) | Err(Error::Closed) => self.follow(id, Some(&database)),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// Holds a directory with its `file`; `None` where one of them does not exist.
+fn held(directory: &Path, file: &Path) -> Result<Option<HeldDirectory>, Error> {
+    match HeldDirectory::hold(directory, file) {
+        Ok(held) => Ok(Some(held)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::file(directory)(error)),
     }
 }

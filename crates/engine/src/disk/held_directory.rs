@@ -38,13 +38,21 @@ impl HeldDirectory {
     /// # Errors
     /// The system's.
     pub(crate) fn hold(path: &Path, file: &Path) -> io::Result<Self> {
-        Ok(Self {
+        #[cfg(unix)]
+        let open = fs::File::open(path)?;
+        let held = Self {
             path: path.to_owned(),
             file: file.to_owned(),
-            #[cfg(unix)]
-            _open: fs::File::open(path)?,
             identities: identities(path, file)?,
-        })
+            #[cfg(unix)]
+            _open: open,
+        };
+        // Another directory may have taken its path meanwhile.
+        #[cfg(unix)]
+        if identity(&held._open.metadata()?)? != held.identities[0] {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(held)
     }
 
     pub(crate) fn path(&self) -> &Path {

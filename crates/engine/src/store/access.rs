@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::disk::HeldDirectory;
@@ -20,6 +21,10 @@ const WITHOUT_LOCKS: &str = if cfg!(windows) {
 } else {
     "unix-none"
 };
+
+/// Locked while a store of another process is opened. When its directory is replaced meanwhile, SQLite opens the log of the
+/// next store. Closing that log releases all locks that this process has on it, so no other connection may have it by then.
+static OPENING: Mutex<()> = Mutex::new(());
 
 /// Who may write the store meanwhile.
 #[derive(Debug, Clone)]
@@ -54,6 +59,7 @@ impl Access {
     pub(super) fn beside_a_writer(path: &Path, directory: HeldDirectory) -> Self {
         let directory = Arc::new(directory);
         let times = FileTimes::of(path);
+        let _alone = OPENING.lock();
         match opened_and_read(path) {
             Err(rusqlite::Error::SqliteFailure(error, _))
                 if matches!(error.code, ErrorCode::CannotOpen | ErrorCode::ReadOnly) =>
@@ -89,6 +95,7 @@ impl Access {
             Self::Shared => open_reader(path),
             Self::Frozen | Self::Unshared(..) => open_frozen(path),
             Self::Foreign(_) => {
+                let _alone = OPENING.lock();
                 let connection = opened_and_read(path);
                 // SQLite opens the main file and its log one after the other: by now both are of one directory, or the
                 // directory was replaced.

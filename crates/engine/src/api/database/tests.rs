@@ -15,6 +15,7 @@ use crate::write::{Command, Deletion, DeletionMatches, Format, replay};
 use crate::{Committed, Embedded, Engine, EventCode, Limits, StopFlag};
 
 mod drops;
+mod followed;
 
 fn call<T: Send + 'static>(start: impl FnOnce(Done<T>)) -> Receiver<Result<T, Error>> {
     let (sender, outcome) = channel();
