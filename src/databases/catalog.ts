@@ -1,13 +1,17 @@
 import { FairLimiter } from '../async/fair-limiter.js';
 import { CosiftError, type Problem } from '../errors.js';
-import type { DatabaseChanges, DatabaseDescription, DatabaseSettings } from '../schema/index.js';
+import {
+  BUILT_IN_MODEL,
+  type DatabaseChanges,
+  type DatabaseDescription,
+  type DatabaseSettings,
+} from '../schema/index.js';
 import type { StoredDatabase, StoreSettings } from '../store/record-store.js';
 import type { ReembeddingSettings } from '../store/reembedding-store.js';
 import { checkSameSettings, settingsIn } from '../store/settings.js';
 import { refuseNamed } from '../store/store-errors.js';
 import type { ChangeFeed } from './change-feed.js';
 import type { Dependencies } from './dependencies.js';
-import { BUILT_IN_MODEL } from './models.js';
 import type { Reembeddings } from './reembeddings.js';
 import { changedSettings, checkPassages, checkSettings, normalEmbed } from './settings-changes.js';
 

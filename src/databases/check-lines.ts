@@ -1,16 +1,15 @@
 import {
-  builtInModel,
   fingerprintOf,
+  packagedModel,
   placeholderVectors,
   readModelDirectory,
   shortLength,
 } from '../embedding/index.js';
-import { type DatabaseSettings, DEFAULTS, LIMITS, type LineEvent } from '../schema/index.js';
+import { BUILT_IN_MODEL, type DatabaseSettings, DEFAULTS, LIMITS, type LineEvent } from '../schema/index.js';
 import { RecordChecker } from '../store/local/index.js';
 import type { StoreSettings } from '../store/record-store.js';
 import type { Destination } from './commit-records.js';
 import type { EmbedTexts } from './database-embedder.js';
-import { BUILT_IN_MODEL } from './models.js';
 import { upsertLines } from './upsert-lines.js';
 import { WriteBarrier } from './write-barrier.js';
 
@@ -61,7 +60,7 @@ async function rulesOf(settings: DatabaseSettings): Promise<Rules> {
     const embed = () => Promise.resolve({ vectors: new Float32Array() });
     return { settings: { ...settings, model: null, fingerprint: null, dimensions }, embed };
   }
-  const directory = await readModelDirectory(builtInModel());
+  const directory = await readModelDirectory(packagedModel(BUILT_IN_MODEL));
   const fingerprint = await fingerprintOf(directory);
   const vectorsOf = placeholderVectors(directory);
   return {

@@ -1,7 +1,8 @@
 export {
-  builtInModel,
   createEmbedder,
   fingerprintOf,
+  installedModels,
+  packagedModel,
   readModelDirectory,
 } from '../embedding/index.js';
 export { DataLock, LOCK_FILE } from '../store/local/data-lock.js';
@@ -22,7 +23,6 @@ export {
   migrateDatabase,
 } from './migration/migrate-database.js';
 export {
-  BUILT_IN_MODEL,
   checkModelSources,
   isDirectory,
   isModelName,

@@ -1,11 +1,18 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { isEndpoint, parseEndpoint } from '../config/index.js';
-import { createEmbedder, type Embedder, type EmbedderStats, type ModelSource } from '../embedding/index.js';
+import {
+  createEmbedder,
+  type Embedder,
+  type EmbedderStats,
+  installedModels,
+  type ModelSource,
+  packagedModel,
+} from '../embedding/index.js';
 import { CosiftError, isCode, type Problem } from '../errors.js';
-import { didYouMean, shown } from '../schema/index.js';
+import { BUILT_IN_MODEL, didYouMean, isPackagedModel, PACKAGED_MODELS, shown } from '../schema/index.js';
 
-/** Where the models other than the built-in one come from, by model name. */
+/** Where models that are no packages come from, by model name. */
 export type ModelSources = Readonly<Record<string, ModelSource>>;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -13,9 +20,6 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export function isModelName(name: string): boolean {
   return NAME.test(name);
 }
-
-/** The model of a database whose settings name no model. */
-export const BUILT_IN_MODEL = 'all-MiniLM-L6-v2';
 
 /**
  * Checks that the directories of models exist, and the URLs of endpoints. A server does not call it: it starts without
@@ -62,7 +66,7 @@ const RETRY_MS = 1_000;
 /** The models that databases can have. Each model is loaded once, when it is needed for the first time. */
 export class Models {
   readonly #workers: number | undefined;
-  /** The source of each model by its name; undefined for the built-in model. */
+  /** The source of each model by its name; undefined for that of a package. */
   readonly #sources: ReadonlyMap<string, ModelSource | undefined>;
   readonly #loading = new Map<string, Promise<Embedder>>();
   readonly #loaded = new Map<string, Embedder>();
@@ -85,7 +89,7 @@ export class Models {
       }
     }
     this.#sources = new Map<string, ModelSource | undefined>([
-      [BUILT_IN_MODEL, undefined],
+      ...Object.keys(PACKAGED_MODELS).map((name) => [name, undefined] as const),
       ...Object.entries(sources).map(([name, source]) => [name, resolved(source)] as const),
     ]);
     this.#workers = workers;
@@ -165,8 +169,8 @@ export class Models {
   }
 
   async #load(model: string): Promise<Embedder> {
-    const source = this.#sources.get(model);
     try {
+      const source = this.#sources.get(model) ?? (isPackagedModel(model) ? packagedModel(model) : undefined);
       const embedder = await createEmbedder({ model: source, name: model, workers: this.#workers });
       this.#loaded.set(model, embedder);
       return embedder;
@@ -183,7 +187,10 @@ export class Models {
 
   /** The error for an unknown model. It names only models that the caller may use. */
   #unknown(model: string, usable?: ReadonlySet<string>): CosiftError {
-    const names = [...this.#sources.keys()].filter((name) => usable?.has(name) ?? true);
+    const installed = installedModels();
+    const names = [...this.#sources]
+      .flatMap(([name, source]) => (source !== undefined || name in installed ? name : []))
+      .filter((name) => usable?.has(name) ?? true);
     const available = names.map((name) => `"${name}"`).join(', ') || 'no model';
     const whose = usable === undefined ? 'this service has' : 'the key may use';
     const detail = `there is no model ${shown(model)}; ${whose} ${available}${didYouMean(model, names)}`;

@@ -1,10 +1,9 @@
 import type { Stoppable } from '../async/stoppable.js';
 import type { EmbeddedTexts } from '../embedding/index.js';
 import { CosiftError, isCode } from '../errors.js';
-import { type EmbeddingsRequest, inputPointer } from '../schema/index.js';
+import { BUILT_IN_MODEL, type EmbeddingsRequest, inputPointer } from '../schema/index.js';
 import { VISIBLE } from './database-embedder.js';
 import type { Dependencies } from './dependencies.js';
-import { BUILT_IN_MODEL } from './models.js';
 import type { ScopedOptions } from './scope.js';
 
 /** The vectors of texts, with the model that made them. */

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { isEndpoint, parseEndpoint } from '../config/index.js';
-import { builtInModel } from './built-in-model.js';
+import { BUILT_IN_MODEL } from '../schema/index.js';
 import type { Embedder, EmbedderOptions } from './embedder.js';
 import { openEndpoint } from './endpoint.js';
 import { ExternalExecutor } from './external-executor.js';
 import { fingerprintOf, readModelDirectory } from './model-directory.js';
 import type { ModelFunction } from './model-source.js';
+import { packagedModel } from './packaged-model.js';
 import { type ModelIdentity, QueuedEmbedder } from './queued-embedder.js';
 import { EmbeddingScheduler, type Executor } from './scheduler.js';
 import { createVectorCache } from './vector-cache.js';
@@ -29,7 +30,7 @@ const CACHE_BYTES = 16 * 1024 * 1024;
  * onnxruntime or the built-in model; `model_unavailable` when the endpoint does not embed a text.
  */
 export async function createEmbedder(options: EmbedderOptions = {}): Promise<Embedder> {
-  const { model = builtInModel(), name } = options;
+  const { model = packagedModel(BUILT_IN_MODEL), name } = options;
   const opened =
     typeof model !== 'string'
       ? ofFunction(model, name ?? 'function')

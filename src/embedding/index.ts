@@ -1,8 +1,8 @@
-export { builtInModel } from './built-in-model.js';
 export { createEmbedder } from './create-embedder.js';
 export type { EmbeddedTexts, Embedder, EmbedderOptions, EmbedderStats, EmbedOptions } from './embedder.js';
 export { fingerprintOf, readModelDirectory } from './model-directory.js';
 export type { ModelCall, ModelFunction, ModelSource } from './model-source.js';
+export { installedModels, packagedModel } from './packaged-model.js';
 export { placeholderVectors } from './placeholder-vectors.js';
 export { anyUnitVector } from './queued-embedder.js';
 export { shortLength } from './split-text.js';

@@ -47,7 +47,9 @@ const model = {
   type: 'string',
   minLength: 1,
   maxLength: 256,
-  description: 'Name of the embedding model. Default: the built-in one, unless `dimensions` is given.',
+  description:
+    'Name of the embedding model: the built-in one, `multilingual-e5-small` if its package is installed, or one of the setting ' +
+    '`models`. Default: the built-in one, unless `dimensions` is given.',
 } as const;
 
 /** The schema of the setting `lexical`, whose columns have weights of this schema. `others` are further types. */

@@ -16,7 +16,8 @@ export const embeddingsRequest = object(
       minLength: 1,
       maxLength: 256,
       description:
-        'A model of the service: the built-in one, or one of the setting `models`. Default: the built-in one.',
+        'A model of the service: the built-in one, `multilingual-e5-small` if its package is installed, or one of the setting ' +
+        '`models`. Default: the built-in one.',
     },
     'encoding_format?': oneOf(
       ['float', 'base64'],

@@ -19,6 +19,7 @@ export {
   searchesBytes,
 } from './limits.js';
 export { MAP_POINTS } from './map.js';
+export * from './models.js';
 export { checkDirectory, checkStore } from './open-options.js';
 export { checkOptions } from './options.js';
 export { parseJson } from './parse-json.js';

@@ -8,7 +8,8 @@ export const reembeddingRequest = object(
       type: 'string',
       minLength: 1,
       maxLength: 256,
-      description: 'A model of the service: the built-in one, or one of the setting `models`.',
+      description:
+        'A model of the service: the built-in one, `multilingual-e5-small` if its package is installed, or one of the setting `models`.',
     },
   },
   { examples: [{ model: 'all-MiniLM-L6-v2' }] },

@@ -2,16 +2,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { expect, test } from 'vitest';
-import { builtInModel } from '../../src/embedding/built-in-model.js';
 import { readModelDirectory } from '../../src/embedding/model-directory.js';
+import { packagedModel } from '../../src/embedding/packaged-model.js';
 import { cutPointsOf } from '../../src/embedding/text-cut.js';
 import { TextTokenizer } from '../../src/embedding/tokenizer.js';
 
 const SEED = 20_260_701;
 
-const read = (name: string) => JSON.parse(readFileSync(join(builtInModel(), name), 'utf8'));
+const read = (name: string) =>
+  JSON.parse(readFileSync(join(packagedModel('all-MiniLM-L6-v2'), name), 'utf8'));
 const whole = new Tokenizer(read('tokenizer.json'), read('tokenizer_config.json'));
-const directory = await readModelDirectory(builtInModel());
+const directory = await readModelDirectory(packagedModel('all-MiniLM-L6-v2'));
 const tokenizer = new TextTokenizer(directory);
 
 const tokensOf = (text: string): number[] => whole.encode(text, { add_special_tokens: false }).ids;

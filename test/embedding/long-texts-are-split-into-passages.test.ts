@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import type { TextLine } from '../../src/api/text-line.js';
-import { builtInModel } from '../../src/embedding/built-in-model.js';
 import { joinPassages } from '../../src/embedding/join-passages.js';
 import { readModelDirectory } from '../../src/embedding/model-directory.js';
+import { packagedModel } from '../../src/embedding/packaged-model.js';
 import { splitText } from '../../src/embedding/split-text.js';
 import { TextTokenizer } from '../../src/embedding/tokenizer.js';
 
-const directory = await readModelDirectory(builtInModel());
+const directory = await readModelDirectory(packagedModel('all-MiniLM-L6-v2'));
 const tokenizer = new TextTokenizer(directory);
 const count = (text: string) => tokenizer.countToWindow(text);
 const knows = (text: string) => tokenizer.knows(text);

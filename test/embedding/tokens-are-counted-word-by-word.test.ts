@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { builtInModel, readModelDirectory } from '../../src/embedding/index.js';
+import { packagedModel, readModelDirectory } from '../../src/embedding/index.js';
 import { TextTokenizer } from '../../src/embedding/tokenizer.js';
 import { WordTokens } from '../../src/embedding/word-tokens.js';
 
@@ -30,7 +30,7 @@ const PARTS = [
 ];
 
 test('a text has the tokens of its words', async () => {
-  const tokenizer = new TextTokenizer(await readModelDirectory(builtInModel()));
+  const tokenizer = new TextTokenizer(await readModelDirectory(packagedModel('all-MiniLM-L6-v2')));
   const words = new WordTokens(tokenizer);
   let seed = 1;
   const random = (below: number) => {

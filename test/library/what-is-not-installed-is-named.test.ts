@@ -168,6 +168,43 @@ test('the model and onnxruntime, which vectors of your own do not need', async (
   expect(withoutPlatform).toContain('--omit=optional');
 });
 
+const MULTILINGUAL = `
+  import { open } from 'cosift';
+  const cosift = await open('data');
+  const facts = await cosift.createDatabase('facts', { model: 'multilingual-e5-small' })${PRINT_FAILURE}
+  await facts?.upsert([{ id: 7, data: { name: 'Lake Baikal' } }]);
+  console.log((await facts?.describe())?.model, (await facts?.search('a lake'))?.results[0].id);
+  await cosift.createDatabase('others', { model: 'other' })${PRINT_FAILURE}
+  await cosift.close();
+`;
+
+test('the multilingual model, which is found by its name once its package is installed', async () => {
+  const directory = project();
+  installEngine(directory, readFileSync(path.join(NATIVE, ENGINE)));
+  const modules = path.join(directory, 'node_modules');
+  symlinkSync(path.join(root, 'models/all-MiniLM-L6-v2'), path.join(modules, '@cosift/model-minilm'));
+  symlinkSync(path.join(root, 'packages/onnxruntime'), path.join(modules, '@cosift/onnxruntime'));
+  const without = await run(directory, MULTILINGUAL);
+  expect(without).toMatch(/CosiftError not_installed: .*the model multilingual-e5-small could not be loaded/);
+  expect(without).toContain('npm install @cosift/model-multilingual-e5\n');
+  expect(without).toMatch(/there is no model "other"; this service has "all-MiniLM-L6-v2"\n/);
+
+  rmSync(path.join(directory, 'data'), { recursive: true });
+  // Its own weights are not in the repository.
+  symlinkSync(
+    path.join(root, 'models/all-MiniLM-L6-v2'),
+    path.join(modules, '@cosift/model-multilingual-e5'),
+  );
+  const installed = await run(directory, MULTILINGUAL);
+  expect(installed).toMatch(/^multilingual-e5-small 7\n/);
+  expect(installed).toContain('this service has "all-MiniLM-L6-v2", "multilingual-e5-small"\n');
+
+  const cli = path.join(modules, 'cosift/dist/cli/main.js');
+  const verify = ['model', 'verify', 'multilingual-e5-small', '--data', 'data'];
+  const { stdout } = await promisify(execFile)(process.execPath, [cli, ...verify], { cwd: directory });
+  expect(stdout).toMatch(/^ok +multilingual-e5-small /);
+});
+
 test('the platforms in the messages are those that are published', () => {
   const directory = path.join(ONNXRUNTIME_NODE, 'bin/napi-v6');
   const systems = readdirSync(directory);

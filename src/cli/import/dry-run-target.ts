@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Database, Databases } from '../../api/index.js';
-import { BUILT_IN_MODEL } from '../../databases/index.js';
 import { isCode } from '../../errors.js';
 import {
+  BUILT_IN_MODEL,
   checkDatabaseSettings,
   type DatabaseDescription,
   type DatabaseSettings,

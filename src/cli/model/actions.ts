@@ -1,9 +1,9 @@
 import { cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { isEndpoint } from '../../config/index.js';
-import { BUILT_IN_MODEL, isDirectory, isModelName, keptModelsPath } from '../../databases/index.js';
+import { isDirectory, isModelName, keptModelsPath } from '../../databases/index.js';
 import { CosiftError } from '../../errors.js';
-import type { DatabaseDescription } from '../../schema/index.js';
+import { BUILT_IN_MODEL, type DatabaseDescription } from '../../schema/index.js';
 import { describe, printable } from '../failure.js';
 import { table } from '../table.js';
 import { openTarget, type TargetOptions } from '../target.js';

@@ -2,16 +2,16 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isEndpoint } from '../../config/index.js';
 import {
-  BUILT_IN_MODEL,
-  builtInModel,
   checkModelSources,
   createEmbedder,
   fingerprintOf,
+  installedModels,
   keptModels,
+  packagedModel,
   readModelDirectory,
 } from '../../databases/index.js';
 import { CosiftError } from '../../errors.js';
-import { didYouMean, shown } from '../../schema/index.js';
+import { didYouMean, isPackagedModel, shown } from '../../schema/index.js';
 import type { TargetOptions } from '../target.js';
 
 /** A model whose files can be read. */
@@ -27,13 +27,14 @@ export interface KnownModel {
 /** Returns the sources of all models that a data directory can use, by name: directories, and URLs of endpoints. */
 export function modelSourcesOf({ data, models }: TargetOptions): Record<string, string> {
   checkModelSources(models);
-  return { [BUILT_IN_MODEL]: builtInModel(), ...keptModels(data), ...models };
+  return { ...installedModels(), ...keptModels(data), ...models };
 }
 
 /** @throws {CosiftError} `invalid_request` when there is no model of this name. */
 export function sourceOf(name: string, sources: Record<string, string>): string {
   const source = sources[name];
   if (source !== undefined) return source;
+  if (isPackagedModel(name)) return packagedModel(name);
   const hint = didYouMean(name, Object.keys(sources));
   throw new CosiftError(
     'invalid_request',

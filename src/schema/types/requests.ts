@@ -523,8 +523,9 @@ export interface DatabaseSettings<T = Data> {
       }
     | undefined;
   /**
-   * Name of the embedding model. Default: the built-in one, unless `dimensions` is given. At most 256
-   * characters.
+   * Name of the embedding model: the built-in one, `multilingual-e5-small` if its package is
+   * installed, or one of the setting `models`. Default: the built-in one, unless `dimensions` is
+   * given. At most 256 characters.
    */
   model?: string | undefined;
   /**
@@ -604,8 +605,9 @@ export interface DatabaseChanges<T = Data> {
     | null
     | undefined;
   /**
-   * Name of the embedding model. Default: the built-in one, unless `dimensions` is given. At most 256
-   * characters.
+   * Name of the embedding model: the built-in one, `multilingual-e5-small` if its package is
+   * installed, or one of the setting `models`. Default: the built-in one, unless `dimensions` is
+   * given. At most 256 characters.
    */
   model?: string | undefined;
   /**
@@ -655,8 +657,8 @@ export interface EmbeddingsRequest {
   /** A text, or up to 64 texts, each of at most 8000 bytes of UTF-8. */
   input: string | readonly string[];
   /**
-   * A model of the service: the built-in one, or one of the setting `models`. Default: the built-in
-   * one. At most 256 characters.
+   * A model of the service: the built-in one, `multilingual-e5-small` if its package is installed, or
+   * one of the setting `models`. Default: the built-in one. At most 256 characters.
    */
   model?: string | undefined;
   /**
@@ -673,7 +675,10 @@ export interface EmbeddingsRequest {
 
 /** The model with which to embed all records again. */
 export interface ReembeddingRequest {
-  /** A model of the service: the built-in one, or one of the setting `models`. At most 256 characters. */
+  /**
+   * A model of the service: the built-in one, `multilingual-e5-small` if its package is installed, or
+   * one of the setting `models`. At most 256 characters.
+   */
   model: string;
 }
 

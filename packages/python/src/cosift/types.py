@@ -285,8 +285,8 @@ class DatabaseSettings(TypedDict):
     """Which text of a record is embedded. Default: every column with a string, or with a list with a string, as
     `column: value` lines. The elements of a list are joined by `, `."""
     model: NotRequired[str]
-    """Name of the embedding model. Default: the built-in one, unless `dimensions` is given. At most 256
-    characters."""
+    """Name of the embedding model: the built-in one, `multilingual-e5-small` if its package is installed, or one of
+    the setting `models`. Default: the built-in one, unless `dimensions` is given. At most 256 characters."""
     dimensions: NotRequired[int]
     """Number of values of each vector. Records and searches then bring their own vectors, and the database has no
     model. From 1 to 4096."""
@@ -359,8 +359,8 @@ class DatabaseChanges(TypedDict):
     """Which text of a record is embedded. Default: every column with a string, or with a list with a string, as
     `column: value` lines. The elements of a list are joined by `, `."""
     model: NotRequired[str]
-    """Name of the embedding model. Default: the built-in one, unless `dimensions` is given. At most 256
-    characters."""
+    """Name of the embedding model: the built-in one, `multilingual-e5-small` if its package is installed, or one of
+    the setting `models`. Default: the built-in one, unless `dimensions` is given. At most 256 characters."""
     lexical: NotRequired[Union[bool, DatabaseChangesLexical, None]]
     """Whether searches can take exact words into account: those of the embedded columns, or of the named ones,
     embedded or not. The index of the words takes memory. Default: false."""
