@@ -16,6 +16,7 @@ export const ERRORS = {
   key_not_found: { status: 404, title: 'There is no such key' },
   reembedding_not_found: { status: 404, title: 'The database has no re-embedding' },
   alias_not_found: { status: 404, title: 'There is no such alias' },
+  sync_not_found: { status: 404, title: 'The service follows no such source' },
   webhook_not_found: { status: 404, title: 'There is no such webhook' },
   method_not_allowed: { status: 405, title: 'The path does not take this method' },
   request_timeout: { status: 408, title: 'The request took too long to arrive' },

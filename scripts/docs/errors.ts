@@ -26,6 +26,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   reembedding_not_found:
     'Begin one first. The state of a completed re-embedding is kept until the next start, that of a cancelled one is not.',
   alias_not_found: 'Check the name.',
+  sync_not_found: 'Check the name. A service follows the sources of its config file.',
   webhook_not_found: 'Check the id. A webhook ends with its database and with its key.',
   method_not_allowed: 'Use one of the methods in the header `Allow`.',
   request_timeout: 'Send the request without long pauses.',

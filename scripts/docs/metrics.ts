@@ -1,6 +1,7 @@
 import type { DatabaseService, DatabaseStats } from '../../src/databases/index.js';
 import type { InFlight } from '../../src/server/admission/in-flight.js';
 import { Metrics } from '../../src/server/observability/metrics.js';
+import type { FollowedSync } from '../../src/sync/index.js';
 import { code, sentence, table } from './markdown.js';
 
 const isOfProcess = ({ name }: Metric) => /^(process|nodejs)_/.test(name);
@@ -54,7 +55,15 @@ async function scrape(): Promise<Metric[]> {
   } as unknown as DatabaseService;
   const inFlight = { counts: () => ({ reads: 0 }), bytes: () => ({ bodies: 0 }) } as unknown as InFlight;
   Object.assign(stats.databases[0] as object, { reembedding: { done: 0, records: 0 } });
-  const metrics = new Metrics(databases, inFlight);
+  const sync = {
+    database: 'facts',
+    name: 'facts',
+    totals: {},
+    lastInStep: new Date(0).toISOString(),
+    waiting: 0,
+    last: { records: 0, refused: 0, withheld: 0 },
+  } as unknown as FollowedSync;
+  const metrics = new Metrics(databases, inFlight, { all: [sync] });
   metrics.observeRequest('livez', 200, 0);
   metrics.observePage({ embedMs: 1, searchMs: 1, totalMs: 1 });
   const text = await metrics.text('', undefined);

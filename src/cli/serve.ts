@@ -7,7 +7,6 @@ import { CliCommand } from './cli-command.js';
 import { withSettings } from './config.js';
 import { DEMO_DATABASE, ensureDemo } from './demo.js';
 import { report, warn } from './failure.js';
-import { followSources } from './sync/follow-sources.js';
 
 export function serveCommand(): Command {
   return withSettings(new CliCommand('serve'))
@@ -28,13 +27,13 @@ async function serve(flags: Record<string, unknown>): Promise<void> {
   const { start } = await import('../server/main.js');
   const { closeOnSignal } = await import('../server/close-on-signal.js');
   const running = await start(config, {
+    syncs,
     onReady: ({ close }) => closeOnSignal(close, report),
     ...(flags.demo === true && {
       beforeServing: (databases) => ensureDemo(databases, config.data),
       database: DEMO_DATABASE,
     }),
   });
-  await followSources(running.databases, syncs, running.app.log);
   if (flags.demo === true) console.log(requests(running, config));
   else console.log(`every operation is described at ${running.url}/docs`);
 }

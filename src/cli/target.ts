@@ -49,17 +49,21 @@ export function withModels<C extends Command>(command: C): C {
 
 /** Makes a command like {@link targetCommand} for work that needs no model. */
 export function modelFreeCommand(name: string): CliCommand {
-  return directoryCommand(name)
+  return withServer(directoryCommand(name)).addOption(
+    new Option(
+      '--key <key>',
+      'API key for the server (default: <data>/admin.key, for a server on this machine)',
+    ).env('COSIFT_KEY'),
+  );
+}
+
+/** Adds the option for a running server. */
+export function withServer<C extends Command>(command: C): C {
+  return command
     .addOption(
       new Option('--url <url>', 'running server to work on, instead of a directory')
         .env('COSIFT_URL')
         .argParser(checkUrl),
-    )
-    .addOption(
-      new Option(
-        '--key <key>',
-        'API key for the server (default: <data>/admin.key, for a server on this machine)',
-      ).env('COSIFT_KEY'),
     )
     .hook('preAction', chooseTarget);
 }

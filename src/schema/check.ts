@@ -218,6 +218,11 @@ export function checkReembeddingRequest(value: unknown): ReembeddingRequest {
   return value as ReembeddingRequest;
 }
 
+export function checkSyncConfirmation(value: unknown): { withheld?: number } {
+  checkSchema('SyncConfirmation', value);
+  return value as { withheld?: number };
+}
+
 export function checkWebhookRequest(value: unknown): WebhookRequest {
   checkSchema('WebhookRequest', value);
   return value as WebhookRequest;

@@ -15,6 +15,7 @@ import * as records from './records.js';
 import * as reembedding from './reembedding.js';
 import * as search from './search.js';
 import * as searches from './searches.js';
+import * as syncs from './syncs.js';
 import * as time from './time.js';
 import * as upsertStream from './upsert-stream.js';
 import { valueFormats } from './value-formats.js';
@@ -85,6 +86,9 @@ export const COMPONENTS = {
   DoctorCheck: doctorCheck,
   ReembeddingRequest: reembedding.reembeddingRequest,
   Reembedding: reembedding.reembedding,
+  SyncDescription: syncs.syncDescription,
+  SyncList: syncs.syncList,
+  SyncConfirmation: syncs.syncConfirmation,
   KeyRequest: keys.keyRequest,
   KeyDescription: keys.keyDescription,
   IssuedKey: keys.issuedKey,

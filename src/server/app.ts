@@ -10,6 +10,7 @@ import inject from 'light-my-request';
 import type { DatabaseService, Readiness } from '../databases/index.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits, searchesBytes } from '../schema/index.js';
+import { FollowedSyncs } from '../sync/index.js';
 import { databaseNotFound, guardAccess, payerOf } from './admission/access.js';
 import { type Capacity, InFlight } from './admission/in-flight.js';
 import type { Rate } from './admission/token-bucket.js';
@@ -36,6 +37,8 @@ export interface AppOptions {
   databases: DatabaseService;
   keys: KeyStore;
   webhooks: Webhooks;
+  /** The sources that are followed. Default: none. */
+  syncs?: FollowedSyncs;
   /** While the service is not ready, requests that need a key get `not_ready`. Default: the readiness of `databases`. */
   readiness?: () => Readiness;
   limits?: Limits;
@@ -73,6 +76,7 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/;
 /** Builds the HTTP interface of `databases`. It does not listen yet. Closing it leaves the databases open. */
 export function buildApp(options: AppOptions): FastifyInstance {
   const { databases, keys, webhooks, limits = LIMITS, timeouts = TIMEOUTS, capacity = CAPACITY } = options;
+  const { syncs = new FollowedSyncs(databases, []) } = options;
   const { corsOrigins = [], trustedProxies = [], page = true, mcpWrite = false } = options;
   const app = Fastify({
     logger: options.logger ?? false,
@@ -112,13 +116,14 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
   const inFlight = new InFlight(capacity, byteCapacity(limits));
-  const metrics = new Metrics(databases, inFlight);
+  const metrics = new Metrics(databases, inFlight, syncs);
   const readiness = options.readiness ?? (() => databases.readiness());
   const dependencies: Dependencies = {
     databases,
     readiness,
     keys,
     webhooks,
+    syncs,
     limits,
     timeouts,
     inFlight,

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Config, ConfigError, isLoopback } from '../config/index.js';
 import { beginDatabases, type DatabaseService, type StoreServer } from '../databases/index.js';
 import { removeAddress, writeAddress } from '../files/address-file.js';
+import { type ConfiguredSync, FollowedSyncs } from '../sync/index.js';
 import { sees } from './admission/access.js';
 import { type AppOptions, buildApp, CAPACITY } from './app.js';
 import { TIMEOUTS, type Timeouts } from './http/timeouts.js';
@@ -42,6 +43,8 @@ export interface StartOptions {
   onReady?(running: Running): void;
   /** Timeouts and retry intervals of webhook deliveries. */
   deliveryTimes?: DeliveryTimes;
+  /** Sources that the service follows once it is ready. Default: none. */
+  syncs?: readonly ConfiguredSync[];
   /** The database that the printed link to the page selects. Default: none. */
   database?: string;
   /** Override the default timeouts. */
@@ -66,6 +69,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     models: config.models,
   });
   const preparation = new Preparation(databases);
+  const syncs = new FollowedSyncs(databases, options.syncs ?? []);
   let state: ServiceState | undefined;
   let app: FastifyInstance | undefined;
   let webhooks: Webhooks | undefined;
@@ -77,6 +81,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
       () => hasAddress && removeAddress(config.data),
       () => app?.close(),
       () => webhooks?.close(),
+      () => syncs.close(),
       () => state?.close(),
       () => databases.close(),
       () => engineLog?.stop(),
@@ -89,13 +94,14 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     checkAdminKey(config.host, admin);
     webhooks = openWebhooks(config, databases, state, options.deliveryTimes);
     const readiness = () => preparation.readiness();
-    app = buildApp({ ...appOptions(config, options.timeouts), databases, keys, webhooks, readiness });
+    app = buildApp({ ...appOptions(config, options.timeouts), databases, keys, webhooks, syncs, readiness });
     engineLog = new EngineLog(databases.events, app.log);
     engineLog.start();
     await listen(app, config);
     const url = urlOf(app.server.address() as AddressInfo);
     await preparation.run(app.log, async () => options.beforeServing?.(databases, url));
     await webhooks.start(app.log);
+    syncs.start(app.log);
     if (config.store === undefined) {
       hasAddress = true;
       await writeAddress(config.data, localUrlOf(url));

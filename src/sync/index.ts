@@ -1,5 +1,7 @@
 export { type ConfiguredSync, checkEmbed, configuredSyncs } from './configured-syncs.js';
 export { duration, millisecondsOf } from './duration.js';
+export { ensureDatabase } from './ensure-database.js';
+export { type FollowedSync, FollowedSyncs, type SyncRequest, type SyncTotals } from './followed-syncs.js';
 export { IterableSource } from './iterable-source.js';
 export type { SourceShape, SyncSource } from './source.js';
 export {
@@ -10,4 +12,5 @@ export {
   type TableSource,
 } from './sources/table-source.js';
 export { Sync, type SyncSettings, type SyncStatus } from './sync.js';
+export { describeSync, onChange } from './sync-description.js';
 export type { SyncCounts, SyncProgress } from './sync-progress.js';

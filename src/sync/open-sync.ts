@@ -1,7 +1,7 @@
 import type { DatabaseService, SyncHold } from '../databases/index.js';
 import { CosiftError } from '../errors.js';
 import type { SyncSource } from './source.js';
-import { Sync, type SyncSettings, type SyncStatus, storedStatus } from './sync.js';
+import { type OpenSource, Sync, type SyncSettings, type SyncStatus, storedStatus } from './sync.js';
 
 type Databases = Pick<DatabaseService, 'aliases' | 'writer'>;
 
@@ -13,7 +13,7 @@ type Databases = Pick<DatabaseService, 'aliases' | 'writer'>;
 export async function openSync(
   databases: Databases,
   database: string,
-  source: SyncSource,
+  source: SyncSource | OpenSource,
   settings: SyncSettings,
 ): Promise<Sync> {
   const target = await openTarget(databases, database, settings.name);

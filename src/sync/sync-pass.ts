@@ -26,8 +26,8 @@ export interface PassOptions {
   name: string;
   /** How many records may be deleted. Default: a tenth of them, or ten. */
   maxDeletes: number | undefined;
-  /** Deletes what the last pass withheld, and no more records than these. */
-  confirm: boolean;
+  /** How many records may be deleted of those that the last pass withheld. */
+  confirmed: number;
   /** Asks for all rows, although the bookmark would allow less. */
   whole: boolean;
   signal: AbortSignal;
@@ -40,6 +40,8 @@ export interface Passed {
   counts: SyncCounts;
   /** The moment of the source that the records show. */
   asOf: Date;
+  /** Whether all rows were compared. */
+  isWhole: boolean;
 }
 
 /**
@@ -63,7 +65,7 @@ export async function syncPass(
   const identity = identityOf(shape);
   // A source may compare its columns with an earlier bookmark, also where it cannot continue there.
   const bookmark = before?.source === identity ? before.bookmark : null;
-  let whole = options.whole || options.confirm || bookmark === null || !continues(before, records);
+  let whole = options.whole || bookmark === null || !continues(before, records);
   const askedAt = new Date();
   let round = await source.round(bookmark, whole, signal);
   if (!whole && round !== null && round.kind !== 'complete' && hasUnlistedRefusals(before)) {
@@ -79,7 +81,7 @@ export async function syncPass(
       await target.remove({ ids: [], epoch, state: { name: options.name, text } }, signal);
     }
     const counts = { ...NOTHING, refused: before?.refused.count ?? 0 };
-    return { counts, asOf: askedAt };
+    return { counts, asOf: askedAt, isWhole: false };
   }
   try {
     const start = { epoch, version, before, records, identity, askedAt };
@@ -125,7 +127,8 @@ async function applyRound(
   if (whole && round.kind === 'changes') {
     throw new CosiftError('internal', `the source "${name}" did not give all rows`);
   }
-  const refused = new RefusedRows(whole || round.kind === 'complete' ? undefined : before?.refused);
+  const isWhole = whole || round.kind === 'complete';
+  const refused = new RefusedRows(isWhole ? undefined : before?.refused);
   const prefix = `${name}/`;
   const lines = new RoundLines(round, prefix, refused);
   const store = (stored: StoredSync, deletion: Deletion = { ids: [] }) =>
@@ -156,12 +159,12 @@ async function applyRound(
     incomplete: false,
     source: identity,
     as_of: asOf.toISOString(),
-    whole_at: whole || before === null || round.kind === 'complete' ? askedAt.toISOString() : before.whole_at,
+    whole_at: isWhole || before === null ? askedAt.toISOString() : before.whole_at,
     records,
     refused: { count: refused.count, rows: refused.rows },
     withheld: 0,
   };
-  const confirmed = options.confirm ? (before?.withheld ?? 0) : 0;
+  const confirmed = Math.min(options.confirmed, before?.withheld ?? 0);
   const max = Math.max(confirmed, allowed(options.maxDeletes, records, former, before));
   let [deleted, withheld] = [0, 0];
   try {
@@ -174,7 +177,7 @@ async function applyRound(
   }
   const written = created + changed;
   const counts = { read: lines.read, written, unchanged, deleted, refused: refused.count, withheld };
-  return { counts, asOf };
+  return { counts, asOf, isWhole };
 }
 
 const NOTHING: SyncCounts = { read: 0, written: 0, unchanged: 0, deleted: 0, refused: 0, withheld: 0 };

@@ -1,7 +1,7 @@
 import { LinkedAbort } from '../async/linked-abort.js';
 import { backoffMs, sleep } from '../async/sleep.js';
 import type { SyncState, SyncTarget } from '../databases/index.js';
-import { CosiftError, ERRORS } from '../errors.js';
+import { CosiftError, ERRORS, isCode } from '../errors.js';
 import type { SyncSource } from './source.js';
 import { type Passed, syncPass } from './sync-pass.js';
 import type { SyncCounts, SyncProgress } from './sync-progress.js';
@@ -11,8 +11,8 @@ import { parseFailure, parseState, type StoredFailure, withFailure } from './syn
 const MAX_ATTEMPTS = 10;
 
 /** The first pause after a failure, and the longest one. */
-const FIRST_PAUSE_MS = 500;
-const MAX_PAUSE_MS = 60_000;
+export const FIRST_PAUSE_MS = 500;
+export const MAX_PAUSE_MS = 60_000;
 
 export interface SyncSettings {
   /** The records of the source have keys that begin with it and `/`. */
@@ -24,18 +24,19 @@ export interface SyncSettings {
   onProgress?: ((progress: SyncProgress) => void) | undefined;
   /** Milliseconds between the end of a pass and the next one. Default: passes are made only when they are asked for. */
   everyMs?: number | undefined;
-  /** Called after each attempt of a pass. */
-  onAttempt?: (() => void) | undefined;
+  /** Called after each attempt of a pass, with what it did if it was complete. */
+  onAttempt?: ((counts: SyncCounts | undefined) => void) | undefined;
 }
 
 /** How far a sync is. */
 export interface SyncStatus {
   /**
-   * `new`: no pass was complete yet. `reading`: a pass runs. `waiting`: the next attempt is after a failure that may end by
-   * itself. `failed`: somebody must do something. `withheld`: deletions wait for `confirm`. `in_step`: none of these.
+   * `new`: no pass was complete yet. `reading`: a pass runs, or was interrupted. `waiting`: the next attempt is after a failure
+   * that may end by itself. `failed`: somebody must do something. `withheld`: deletions wait for `confirm`. `in_step`: none of
+   * these.
    */
   state: 'new' | 'reading' | 'waiting' | 'failed' | 'withheld' | 'in_step';
-  /** The moment of the source that the records show; absent before the first complete pass. */
+  /** The moment of the source that the records show; absent before the first complete pass, and while a pass has written a part. */
   inStepAsOf?: Date;
   /** The number of records of the source. */
   records: number;
@@ -47,8 +48,12 @@ export interface SyncStatus {
   withheld: number;
   /** Why the last attempt failed. */
   reason?: string;
-  /** When the next attempt begins. */
+  /** When the next attempt begins, or the next pass of a sync that follows its source. */
   nextAttempt?: Date;
+  /** How far the running pass is, and how many rows it has stored per second. */
+  progress?: SyncProgress & { rowsPerSecond: number };
+  /** The last pass of this process that compared all rows, and when it was complete. */
+  lastWholePass?: SyncCounts & { at: Date };
 }
 
 /** @internal The status of a sync that may not be open, by what it has stored. */
@@ -59,10 +64,10 @@ export function storedStatus({ state: text, records }: SyncState): SyncStatus {
   if (stored === null) {
     return { state: failure?.state ?? 'new', records, refused: 0, refusedRows: [], withheld: 0, ...reason };
   }
-  const { as_of, refused, withheld } = stored;
+  const { as_of, incomplete, refused, withheld } = stored;
   return {
-    state: failure?.state ?? (withheld > 0 ? 'withheld' : 'in_step'),
-    inStepAsOf: new Date(as_of),
+    state: failure?.state ?? (incomplete ? 'reading' : withheld > 0 ? 'withheld' : 'in_step'),
+    ...(!incomplete && { inStepAsOf: new Date(as_of) }),
     records,
     refused: refused.count,
     refusedRows: refused.rows,
@@ -74,8 +79,12 @@ export function storedStatus({ state: text, records }: SyncState): SyncStatus {
 /** What a pass does besides. */
 interface PassKind {
   whole?: boolean;
-  confirm?: boolean;
+  /** How many of the records that the last pass withheld may be deleted. */
+  confirmed?: number;
 }
+
+/** Opens a source. It is called again in the next pass after it has failed. */
+export type OpenSource = () => Promise<SyncSource>;
 
 /** A failure, and when the next attempt begins. */
 interface Failure extends StoredFailure {
@@ -84,7 +93,8 @@ interface Failure extends StoredFailure {
 
 /** Keeps the records of a source in step with it. Passes run one after the other. */
 export class Sync {
-  readonly #source: SyncSource;
+  readonly #open: OpenSource;
+  #source: SyncSource | undefined;
   readonly #target: SyncTarget;
   readonly #settings: SyncSettings;
   readonly #end: LinkedAbort;
@@ -93,6 +103,11 @@ export class Sync {
   /** The pass that begins after the running one, for all who wait to be in step. */
   #next: Promise<Date> | undefined;
   #isReading = false;
+  #progress: (SyncProgress & { since: number }) | undefined;
+  #nextPass: Date | undefined;
+  #lastWholePass: (SyncCounts & { at: Date }) | undefined;
+  /** Ends the pause before the next attempt. */
+  #wake: () => void = () => undefined;
   #failure: Failure | undefined;
   #asOf: Date | undefined;
   /** Whether another process may have made a pass during one of this process that did not succeed. */
@@ -100,8 +115,9 @@ export class Sync {
   #closed: Promise<void> | undefined;
 
   /** @internal Takes over `source` and `target`, and releases both in `close`. */
-  constructor(source: SyncSource, target: SyncTarget, settings: SyncSettings) {
-    this.#source = source;
+  constructor(source: SyncSource | OpenSource, target: SyncTarget, settings: SyncSettings) {
+    this.#open = typeof source === 'function' ? source : async () => source;
+    this.#source = typeof source === 'function' ? undefined : source;
     this.#target = target;
     this.#settings = settings;
     this.#end = new LinkedAbort(settings.signal, target.closing);
@@ -132,21 +148,37 @@ export class Sync {
     return await this.#now({ whole: true });
   }
 
-  /** Makes one pass that also deletes the records that the last one withheld, and no more than these. */
-  async confirm(): Promise<SyncCounts> {
-    return await this.#now({ confirm: true });
+  /**
+   * Makes one pass that also deletes the records that the last one withheld, and no more than these. With `max`, no more than
+   * so many.
+   */
+  async confirm(max = Number.POSITIVE_INFINITY): Promise<SyncCounts> {
+    return await this.#now({ whole: true, confirmed: max });
   }
 
   async status(): Promise<SyncStatus> {
-    const { state, ...stored } = storedStatus(await this.#target.state());
-    const asOf = this.#asOf ?? stored.inStepAsOf;
+    const { state, inStepAsOf, ...stored } = storedStatus(await this.#state());
+    const asOf = inStepAsOf && this.#asOf !== undefined && this.#asOf > inStepAsOf ? this.#asOf : inStepAsOf;
+    const nextAttempt = this.#failure === undefined ? this.#nextPass : this.#failure.nextAttempt;
     return {
       state: this.#isReading ? 'reading' : (this.#failure?.state ?? state),
       ...stored,
       ...(asOf && { inStepAsOf: asOf }),
       ...(this.#failure && { reason: this.#failure.reason }),
-      ...(this.#failure?.nextAttempt && { nextAttempt: this.#failure.nextAttempt }),
+      ...(!this.#isReading && nextAttempt && { nextAttempt }),
+      ...(this.#progress && { progress: withRate(this.#progress) }),
+      ...(this.#lastWholePass && { lastWholePass: this.#lastWholePass }),
     };
+  }
+
+  async #state(): Promise<SyncState> {
+    try {
+      return await this.#target.state();
+    } catch (error) {
+      // It was not created yet, or was dropped.
+      if (!isCode(error, 'database_not_found')) throw error;
+      return { state: null, records: 0, keys: [] };
+    }
   }
 
   /** Ends the running pass, which the next sync of the source makes again. Each call returns the same promise. */
@@ -164,7 +196,7 @@ export class Sync {
     this.#end.unlink();
     await this.#idle;
     try {
-      await this.#source.close();
+      await this.#source?.close();
     } finally {
       this.#target.release();
     }
@@ -173,12 +205,15 @@ export class Sync {
   async #follow(everyMs: number): Promise<never> {
     for (;;) {
       await this.inStep();
+      this.#nextPass = new Date(Date.now() + everyMs);
       await sleep(everyMs, this.#end.signal);
+      this.#nextPass = undefined;
     }
   }
 
   /** Makes a pass that somebody waits for. */
   async #now(how: PassKind): Promise<SyncCounts> {
+    this.#wake();
     return (await this.#queued(() => this.#attempts(MAX_ATTEMPTS, how))).counts;
   }
 
@@ -194,7 +229,7 @@ export class Sync {
     for (let failures = 0; ; ) {
       try {
         const passed = await this.#pass(how);
-        this.#settings.onAttempt?.();
+        this.#settings.onAttempt?.(passed.counts);
         return passed;
       } catch (error) {
         this.#end.signal.throwIfAborted();
@@ -203,32 +238,60 @@ export class Sync {
         const repeats = state === 'waiting' ? failures < max : max === Number.POSITIVE_INFINITY;
         this.#failure = { state: repeats ? state : 'failed', reason };
         if (!repeats) {
-          this.#settings.onAttempt?.();
+          this.#settings.onAttempt?.(undefined);
           throw error;
         }
         const pause =
           state === 'waiting' ? backoffMs(failures - 1, FIRST_PAUSE_MS, MAX_PAUSE_MS) : MAX_PAUSE_MS;
         this.#failure.nextAttempt = new Date(Date.now() + pause);
-        this.#settings.onAttempt?.();
-        await sleep(pause, this.#end.signal);
+        this.#settings.onAttempt?.(undefined);
+        await this.#pause(pause);
       }
     }
   }
 
-  async #pass({ whole = false, confirm = false }: PassKind): Promise<Passed> {
+  async #pause(ms: number): Promise<void> {
+    const woken = new AbortController();
+    this.#wake = () => {
+      delete this.#failure?.nextAttempt;
+      woken.abort();
+    };
+    try {
+      await sleep(ms, this.#end.signal, woken.signal);
+    } catch (error) {
+      this.#end.signal.throwIfAborted();
+      if (!woken.signal.aborted) throw error;
+    } finally {
+      this.#wake = () => undefined;
+    }
+  }
+
+  async #pass({ whole = false, confirmed = 0 }: PassKind): Promise<Passed> {
     const { signal } = this.#end;
     signal.throwIfAborted();
-    const { name, maxDeletes, onProgress = () => undefined } = this.#settings;
+    const { name, maxDeletes, onProgress } = this.#settings;
     const hold = await this.#target.hold(signal);
     using end = new LinkedAbort(signal, hold.lost);
-    const how = { maxDeletes, confirm, whole: whole || this.#lostHold };
-    const options = { name, ...how, signal: end.signal, onProgress };
+    const since = performance.now();
+    const options = {
+      name,
+      maxDeletes,
+      confirmed,
+      whole: whole || this.#lostHold,
+      signal: end.signal,
+      onProgress: (progress: SyncProgress) => {
+        this.#progress = { ...progress, since };
+        onProgress?.(progress);
+      },
+    };
     this.#isReading = true;
     try {
+      this.#source ??= await this.#open();
       const passed = await syncPass(this.#source, this.#target, options);
       this.#failure = undefined;
       this.#asOf = passed.asOf;
       this.#lostHold = false;
+      if (passed.isWhole) this.#lastWholePass = { ...passed.counts, at: new Date() };
       return passed;
     } catch (error) {
       // Another process may have made a pass before the last commit of this one.
@@ -239,6 +302,7 @@ export class Sync {
     } finally {
       await hold.release();
       this.#isReading = false;
+      this.#progress = undefined;
     }
   }
 
@@ -252,7 +316,11 @@ export class Sync {
   }
 }
 
-function failureOf(error: unknown): StoredFailure {
+function withRate({ since, ...progress }: SyncProgress & { since: number }) {
+  return { ...progress, rowsPerSecond: progress.rows / Math.max(1e-3, (performance.now() - since) / 1_000) };
+}
+
+export function failureOf(error: unknown): StoredFailure {
   return {
     state: isTemporary(error) ? 'waiting' : 'failed',
     reason: error instanceof Error ? error.message : String(error),

@@ -101,6 +101,73 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
     expect(await server.ended()).toBe(0);
   });
 
+  test('is directed at the server that follows it', async () => {
+    const directory = await temporaryDirectory();
+    const file = path.join(directory, 'shop.db');
+    await sqlite(
+      file,
+      'CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT)',
+      "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 30) INSERT INTO products SELECT n, 'p' || n FROM n",
+    );
+    const data = path.join(directory, 'data');
+    const config = path.join(directory, 'cosift.json');
+    const products = { database: 'shop', from: `sqlite:${file}`, table: 'products', columns: ['name'] };
+    const away = { ...products, database: 'away', from: 'postgres://user:hunter2@127.0.0.1:9/none' };
+    const sources = { away, products: { ...products, every: '1h' } };
+    await writeFile(config, JSON.stringify({ data, sync: sources }));
+    // Nothing is embedded: no record has this column.
+    for (const id of ['shop', 'away'])
+      await cosift('databases', 'create', id, '--embed', 'none', '--data', data);
+    const server = new Command(['serve', '--port', '0', '--config', config]);
+    const [, url = ''] = await server.waitFor('stdout', /listening on (\S+)\n/);
+    await server.waitFor('stderr', /"sync":"products",.*"state":"in_step"/);
+    await server.waitFor('stderr', /"sync":"away",.*"state":"waiting"/);
+    const sync = (command: string, ...args: string[]) =>
+      cosift('sync', command, ...args, '--url', url, '--data', data);
+    expect(await sync('status', 'products')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^products {2}in step as of .* · 30 records\n$/),
+    });
+    const shown = await sync('status');
+    expect(shown.stdout).toMatch(/^away {2}waiting: .*\nproducts {2}in step/);
+    expect((await sync('status', '--database', 'away', '--json')).stdout).toMatch(/^{"name":"away",.*}\n$/);
+    await sqlite(file, "UPDATE products SET name = 'new' WHERE id = 1", 'DELETE FROM products WHERE id > 10');
+    expect(await sync('reconcile', 'products')).toMatchObject({
+      code: 1,
+      stdout: '10 rows: 1 written, 9 unchanged, 0 deleted, 20 withheld\n',
+    });
+    expect(await sync('status', 'products')).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(
+        `lacks 20 records, which \`cosift sync confirm products --url ${url}\` deletes`,
+      ),
+    });
+    const key = (
+      await cosift('key', 'create', '--name', 'k', '--actions', 'databases.manage', '--data', data)
+    ).stdout;
+    expect(await sync('confirm', 'products', '--key', key.trim())).toMatchObject({
+      code: 0,
+      stdout: '10 rows: 0 written, 10 unchanged, 20 deleted\n',
+    });
+    for (const [args, reason] of [
+      [['reconcile'], 'name a source: away, products'],
+      [['confirm', 'prodcuts'], 'the server follows only away, products'],
+      [['reconcile', 'products', '--key', 'wrong'], 'the key is not valid'],
+      [['confirm', 'products', '--max-deletes', '9'], '--max-deletes cannot be used with --url'],
+    ] as const) {
+      const [command, ...more] = args;
+      expect(await sync(command, ...more)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(reason),
+      });
+    }
+    const beside = await cosift('sync', 'reconcile', 'products', '--config', config);
+    expect(beside).toMatchObject({ code: 1, stderr: expect.stringContaining('give --url') });
+    server.child.kill('SIGTERM');
+    expect(await server.ended()).toBe(0);
+    expect(server.stderr + shown.stdout).not.toContain('hunter2');
+  });
+
   test('is followed until nobody reads the states', async () => {
     const directory = await temporaryDirectory();
     const file = path.join(directory, 'shop.db');

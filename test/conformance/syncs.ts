@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type IterableSource, Sync, type SyncSettings } from '../../src/sync/index.js';
+import { storedStatus } from '../../src/sync/sync.js';
 import { RowSource } from '../helpers/row-source.js';
 import type { OpenDatabases } from './open-databases.js';
 import type { TestDatabase } from './test-database.js';
@@ -72,6 +73,30 @@ export function describeSyncs(open: OpenDatabases): void {
       expect(source.asked).toEqual(['complete', 'changes']);
       expect(await sync.once()).toMatchObject({ read: 0, written: 0, deleted: 0 });
       expect(await contentOf(database)).toEqual({ 'shop/a': { text: 'changed' }, 'shop/c': row('c').data });
+      await sync.close();
+    });
+
+    test('shows no moment from the first record of a pass until it is complete', async () => {
+      const database = await shared.create({});
+      const target = database.databases.writer.openSync(database.id, 'shop');
+      const source = new RowSource([row('a')], 'changes');
+      const sync = new Sync(source, target, { name: 'shop' });
+      await sync.once();
+      const { inStepAsOf } = await sync.status();
+      source.rows = [row('a'), row('b')];
+      source.afterRows = async () => {
+        for (const { state, inStepAsOf } of [await sync.status(), storedStatus(await target.state())])
+          expect([state, inStepAsOf]).toEqual(['reading', undefined]);
+        throw new Error('interrupted');
+      };
+      await expect(sync.once()).rejects.toThrow('interrupted');
+      const failed = await sync.status();
+      expect([failed.state, failed.inStepAsOf]).toEqual(['failed', undefined]);
+      source.afterRows = undefined;
+      await sync.once();
+      const status = await sync.status();
+      expect(status.state).toBe('in_step');
+      expect(status.inStepAsOf?.getTime()).toBeGreaterThanOrEqual(inStepAsOf?.getTime() as number);
       await sync.close();
     });
 

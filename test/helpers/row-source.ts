@@ -13,6 +13,8 @@ export class RowSource implements SyncSource {
   readonly asked: Round['kind'][] = [];
   /** Runs when the rows of a round are read. */
   duringRound: (() => Promise<void>) | undefined;
+  /** Runs when the rows of a round were taken. */
+  afterRows: (() => Promise<void>) | undefined;
   readonly #kind: Round['kind'];
   readonly #delivered: Map<string, string>[] = [];
 
@@ -44,6 +46,7 @@ export class RowSource implements SyncSource {
     };
     const number = this.#delivered.push(content) - 1;
     const during = async () => this.duringRound?.();
+    const after = async () => this.afterRows?.();
     return {
       kind,
       readAt: this.clock ?? new Date(),
@@ -51,6 +54,7 @@ export class RowSource implements SyncSource {
       batches: (async function* () {
         await during();
         yield batch;
+        await after();
       })(),
       ...(kind === 'keys' && {
         keys: (async function* () {

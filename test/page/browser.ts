@@ -22,14 +22,17 @@ export interface Scene {
 }
 
 /**
- * Starts a service with what `prepare` stores. Returns a function that defines a test in a browser: after the test, its tabs
+ * Starts a service, with what `prepare` stores. Returns a function that defines a test in a browser: after the test, its tabs
  * are closed, and it fails when one of them had a fault. Without a browser, the tests are skipped.
  */
-export function inBrowser(prepare: (service: Service) => Promise<void>) {
+export function inBrowser(
+  prepare: (service: Service) => Promise<void>,
+  start = (): Promise<Service> => Service.start(),
+) {
   let service: Service;
   beforeAll(async () => {
     if (BROWSER === undefined) return;
-    service = await Service.start();
+    service = await start();
     await prepare(service);
   });
   afterAll(async () => {

@@ -233,11 +233,12 @@ async function runSchedule(
       mayFail = pass < 24;
       try {
         const { signal } = new AbortController();
+        const isConfirmed = random.chance(30);
         const options = {
           name: 'model',
           maxDeletes: 1_000,
-          confirm: random.chance(30),
-          whole: random.chance(10),
+          confirmed: isConfirmed ? Number.POSITIVE_INFINITY : 0,
+          whole: random.chance(10) || isConfirmed,
           signal,
           onProgress: () => undefined,
         };

@@ -5,6 +5,7 @@ import { html } from '../html.js';
 import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { Dialog } from './dialog.js';
 import { Passages, passagesPatchOf } from './passages.js';
+import { Sources } from './sources.js';
 
 /** The databases that the key may see. */
 export function Databases({ service, onChoose, onDropped, onImport, onClose }) {
@@ -50,6 +51,7 @@ export function Databases({ service, onChoose, onDropped, onImport, onClose }) {
           )}
         </ul>`
     }
+    ${rights.create && html`<${Sources} apiKey=${key} />`}
     ${rights.write && html`<p class="actions"><button type="button" onClick=${onImport}>Import a file</button></p>`}
   <//>`;
 }

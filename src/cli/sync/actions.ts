@@ -1,14 +1,16 @@
 import type { DatabaseService } from '../../databases/index.js';
 import { CosiftError, isCode } from '../../errors.js';
-import type { ConfiguredSync, Sync, SyncCounts, SyncSource, SyncStatus } from '../../sync/index.js';
+import type { DatabaseSettings, SyncDescription } from '../../schema/index.js';
+import type { ConfiguredSync, Sync, SyncRequest, SyncSource } from '../../sync/index.js';
 import { abortOnSignal, endStopped } from '../abort-on-signal.js';
+import { embedIn } from '../embed-options.js';
 import { printable, shownJson } from '../failure.js';
 import { note, writeLines } from '../output.js';
 import { count, ProgressBar, plural } from '../progress-bar.js';
 import { checkDataDirectory, openDirectory } from '../target.js';
 import { configuredIn, definitionOf, invalid, type SyncOptions } from './definition.js';
-import { ensureDatabase } from './ensure-database.js';
-import { statusJson, statusLine } from './status-line.js';
+import { type MadePass, ServerSyncs } from './server.js';
+import { statusLine } from './status-line.js';
 
 /** Records that `check` shows. */
 const SHOWN_RECORDS = 3;
@@ -57,7 +59,6 @@ export async function run(name: string | undefined, options: SyncOptions): Promi
   const stop = abortOnSignal();
   const { definition, databases } = await opened(name, options);
   const bar = new ProgressBar();
-  const show = statusPrinter(definition.name, options, bar);
   // A status that cannot be read or printed ends the command, unless it is stopping anyway.
   let onFailure: (error: unknown) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => {
@@ -65,17 +66,30 @@ export async function run(name: string | undefined, options: SyncOptions): Promi
   });
   failed.catch(() => undefined);
   try {
-    await ensureDatabase(databases, definition, options);
+    const { ensureDatabase, onChange } = await import('../../sync/index.js');
+    const { database, embed } = definition;
+    await ensureDatabase(
+      databases,
+      database,
+      embedIn<NonNullable<DatabaseSettings['embed']>>(embed, options),
+    );
+    const show = onChange(
+      () => described(sync, definition),
+      async (description) => {
+        bar.clear();
+        await printStatus(description, options);
+      },
+    );
     const sync: Sync = await openSync(databases, definition, {
       stop,
       bar,
       everyMs: options.once ? undefined : definition.everyMs,
-      onAttempt: () => show(() => sync.status()).catch(onFailure),
+      onAttempt: () => show().catch(onFailure),
     });
     if (options.once) {
       const counts = await sync.once();
-      await show(() => sync.status());
-      await reportCounts(sync, counts, options);
+      await show();
+      await reportCounts(counts, await described(sync, definition), options);
     } else await Promise.race([untilAborted(stop), failed]);
   } catch (error) {
     bar.clear();
@@ -86,13 +100,28 @@ export async function run(name: string | undefined, options: SyncOptions): Promi
 }
 
 export async function status(name: string | undefined, options: SyncOptions): Promise<void> {
+  const { url } = options;
+  const descriptions =
+    url === undefined
+      ? await storedDescriptions(name, options)
+      : await (await ServerSyncs.open(url, options)).list(name);
+  for (const description of descriptions) {
+    if (['withheld', 'failed'].includes(description.state)) process.exitCode = 1;
+    await printStatus(description, options);
+  }
+}
+
+async function storedDescriptions(
+  name: string | undefined,
+  options: SyncOptions,
+): Promise<SyncDescription[]> {
   const { readSyncStatus } = await import('../../sync/open-sync.js');
+  const { describeSync } = await import('../../sync/index.js');
   const configured = await configuredIn(options);
-  const { database } = options;
   const wanted =
-    database === undefined
+    options.database === undefined
       ? configured.filter((sync) => name === undefined || sync.name === name)
-      : [{ name: name ?? database, database }];
+      : [{ name: name ?? options.database, database: options.database }];
   if (wanted.length === 0) {
     throw invalid(
       name === undefined
@@ -108,25 +137,38 @@ export async function status(name: string | undefined, options: SyncOptions): Pr
     ...(options.store === undefined ? { readOnly: true } : { store: { url: options.store } }),
   });
   try {
-    for (const sync of wanted) {
-      const found = await readSyncStatus(databases, sync.database, sync.name);
-      if (['withheld', 'failed'].includes(found.state)) process.exitCode = 1;
-      const line = options.json
-        ? statusJson(sync.name, found)
-        : statusLine(sync.name, database === undefined, found);
-      await writeLines([line]);
+    const descriptions: SyncDescription[] = [];
+    for (const { name, database } of wanted) {
+      descriptions.push(describeSync(name, database, await readSyncStatus(databases, database, name)));
     }
+    return descriptions;
   } finally {
     await databases.close();
   }
 }
 
+async function described(sync: Sync, { name, database }: ConfiguredSync): Promise<SyncDescription> {
+  const { describeSync } = await import('../../sync/index.js');
+  return describeSync(name, database, await sync.status());
+}
+
+async function printStatus(description: SyncDescription, options: SyncOptions): Promise<void> {
+  const { name } = description;
+  const { json, url, from, database } = options;
+  const isConfigured = from === undefined && database === undefined;
+  const confirm =
+    url !== undefined || isConfigured
+      ? `\`cosift sync confirm ${name}${url === undefined ? '' : ` --url ${url}`}\``
+      : '`cosift sync confirm` with the options of the source';
+  await writeLines([json ? JSON.stringify(description) : statusLine(description, confirm)]);
+}
+
 export function reconcile(name: string | undefined, options: SyncOptions): Promise<void> {
-  return pass(name, options, (sync) => sync.reconcile());
+  return pass(name, options, 'reconcile');
 }
 
 export function confirm(name: string | undefined, options: SyncOptions): Promise<void> {
-  return pass(name, options, (sync) => sync.confirm());
+  return pass(name, options, 'confirm');
 }
 
 export async function remove(name: string | undefined, options: SyncOptions): Promise<void> {
@@ -154,24 +196,40 @@ async function named(name: string, database: string, options: SyncOptions) {
   return { definition: { name, database }, databases: await openSyncDirectory(options) };
 }
 
-/** Makes one pass. */
-async function pass(
-  name: string | undefined,
-  options: SyncOptions,
-  make: (sync: Sync) => Promise<SyncCounts>,
-): Promise<void> {
+/** Makes one pass, or lets a server make it. */
+async function pass(name: string | undefined, options: SyncOptions, kind: SyncRequest): Promise<void> {
+  const { url } = options;
   const stop = abortOnSignal();
-  await checkDataDirectory(options);
-  const { definition, databases } = await opened(name, options);
   const bar = new ProgressBar();
   try {
-    const sync = await openSync(databases, definition, { stop, bar });
-    const counts = await make(sync);
+    const { counts, description } = await (url === undefined
+      ? localPass(name, options, kind, stop, bar)
+      : (await ServerSyncs.open(url, options)).pass(name, kind, stop, bar));
     bar.clear();
-    await reportCounts(sync, counts, options);
+    await reportCounts(counts, description, options);
   } catch (error) {
     bar.clear();
-    endStopped(stop, error, 'Run the same command to go on.');
+    endStopped(stop, error, url === undefined ? 'Run the same command to go on.' : 'The server goes on.');
+  }
+}
+
+async function localPass(
+  name: string | undefined,
+  options: SyncOptions,
+  kind: SyncRequest,
+  stop: AbortSignal,
+  bar: ProgressBar,
+): Promise<MadePass> {
+  await checkDataDirectory(options);
+  const { definition, databases } = await opened(
+    name,
+    options,
+    'for a server, which follows the sources of its config file, give --url; stop `cosift sync run` for this command',
+  );
+  try {
+    const sync = await openSync(databases, definition, { stop, bar });
+    const counts = await (kind === 'reconcile' ? sync.reconcile() : sync.confirm());
+    return { counts, description: await described(sync, definition) };
   } finally {
     await databases.close();
   }
@@ -206,53 +264,40 @@ async function openSync(
 async function opened(
   name: string | undefined,
   options: SyncOptions,
+  advice?: string,
 ): Promise<{ definition: ConfiguredSync; databases: DatabaseService }> {
   const { database, ...definition } = await definitionOf(name, options);
   if (database === undefined) throw invalid('give --database, the database that is kept in step');
-  return { definition: { ...definition, database }, databases: await openSyncDirectory(options) };
+  return { definition: { ...definition, database }, databases: await openSyncDirectory(options, advice) };
 }
 
-async function openSyncDirectory(options: SyncOptions): Promise<DatabaseService> {
+/** `advice` says what to do while another process has the directory open. */
+async function openSyncDirectory(
+  options: SyncOptions,
+  advice = 'a server, which follows the sources of its config file, or `cosift sync run`; stop it for this command, and start it again afterwards',
+): Promise<DatabaseService> {
   try {
     return await openDirectory(options);
   } catch (error) {
     if (!isCode(error, 'data_locked')) throw error;
-    throw new CosiftError(
-      'data_locked',
-      `another process has ${options.data} open: a server, which follows the sources of its config file, or \`cosift sync run\`; stop it for this command, and start it again afterwards`,
-      { cause: error },
-    );
+    throw new CosiftError('data_locked', `another process has ${options.data} open: ${advice}`, {
+      cause: error,
+    });
   }
 }
 
-/** Prints the status when something besides its time has changed. Calls follow each other. */
-function statusPrinter(name: string, { json, from }: SyncOptions, bar: ProgressBar) {
-  let last = '';
-  let printed: Promise<void> = Promise.resolve();
-  return (read: () => Promise<SyncStatus>): Promise<void> => {
-    printed = printed.then(async () => {
-      const status = await read();
-      const { state, records, refused, withheld, reason } = status;
-      const shown = JSON.stringify({ state, records, refused, withheld, reason });
-      if (shown === last) return;
-      last = shown;
-      bar.clear();
-      await writeLines([json ? statusJson(name, status) : statusLine(name, from === undefined, status)]);
-    });
-    return printed;
-  };
-}
-
-async function reportCounts(sync: Sync, counts: SyncCounts, { json }: SyncOptions): Promise<void> {
-  const { read, written, unchanged, deleted, refused, withheld } = counts;
-  const { refusedRows } = await sync.status();
+async function reportCounts(
+  { read, written, unchanged, deleted }: MadePass['counts'],
+  { refused, refused_rows, withheld }: SyncDescription,
+  { json }: SyncOptions,
+): Promise<void> {
   if (withheld > 0) process.exitCode = 1;
   if (json) return;
   const facts = [`${count(written)} written`, `${count(unchanged)} unchanged`, `${count(deleted)} deleted`];
   if (refused > 0) facts.push(`${count(refused)} refused`);
   if (withheld > 0) facts.push(`${count(withheld)} withheld`);
   await writeLines([`${plural(read, 'row')}: ${facts.join(', ')}`]);
-  for (const { key, reason } of refusedRows.slice(0, SHOWN_REFUSALS))
+  for (const { key, reason } of refused_rows.slice(0, SHOWN_REFUSALS))
     note(printable(`refused ${key}: ${reason}`));
   if (refused > SHOWN_REFUSALS) note(`and ${count(refused - SHOWN_REFUSALS)} more`);
 }

@@ -7,25 +7,35 @@ import type { CliCommand } from '../cli-command.js';
 import { withEmbedOptions } from '../embed-options.js';
 import { parseMaxDeletes, parseTypes } from '../import/options.js';
 import { parseColumns } from '../option-values.js';
-import { checkDatabase, directoryCommand, withModels } from '../target.js';
+import { checkDatabase, directoryCommand, modelFreeCommand, withModels, withServer } from '../target.js';
 import type { SyncOptions } from './definition.js';
 
 type Action = (name: string | undefined, options: SyncOptions, command: Command) => Promise<void>;
+
+const KEY = 'columns that identify a row, comma-separated (default: the primary key)';
+const EITHER_KEY = `${KEY}; with --url, the API key for the server (default: COSIFT_KEY, or <data>/admin.key)`;
 
 export function syncCommand(): Command {
   return new Command('sync')
     .description('keep databases in step with tables of PostgreSQL and SQLite')
     .addCommand(
-      sourceCommand('check', 'show what would be read: rights, key, columns, hazards and the first records')
+      withoutServer(
+        sourceCommand(
+          'check',
+          'show what would be read: rights, key, columns, hazards and the first records',
+        ),
+      )
         .examples('cosift sync check --from env:SHOP_URL --table products --columns name,price')
         .action(action('check')),
     )
     .addCommand(
       withEmbedOptions(
         withPasses(
-          sourceCommand(
-            'run',
-            'follow a source until the command is stopped; creates the database if it is missing',
+          withoutServer(
+            sourceCommand(
+              'run',
+              'follow a source until the command is stopped; creates the database if it is missing',
+            ),
           ),
         ),
       )
@@ -46,26 +56,37 @@ export function syncCommand(): Command {
         .action(action('run')),
     )
     .addCommand(
-      named(directoryCommand('status'), 'source to show (default: all of the config file)')
+      named(modelFreeCommand('status'), 'source to show (default: all)')
         .description('show how far the sources are')
         .option('--json', 'print a line of JSON for each source')
-        .examples('cosift sync status', 'cosift sync status products --database products')
+        .examples('cosift sync status', 'cosift sync status --url http://127.0.0.1:8080')
         .action(action('status')),
     )
     .addCommand(
-      withPasses(sourceCommand('reconcile', 'compare all rows now, and mend what differs'))
-        .examples('cosift sync reconcile products')
+      withServer(
+        withPasses(sourceCommand('reconcile', 'compare all rows now, and mend what differs', EITHER_KEY)),
+      )
+        .examples(
+          'cosift sync reconcile products',
+          'cosift sync reconcile products --url http://127.0.0.1:8080',
+        )
         .action(action('reconcile')),
     )
     .addCommand(
-      withPasses(
-        sourceCommand('confirm', 'delete the records that were withheld, and no more than were shown'),
+      withServer(
+        withPasses(
+          sourceCommand(
+            'confirm',
+            'delete the records that were withheld, and no more than were shown',
+            EITHER_KEY,
+          ),
+        ),
       )
-        .examples('cosift sync confirm products')
+        .examples('cosift sync confirm products', 'cosift sync confirm products --url http://127.0.0.1:8080')
         .action(action('confirm')),
     )
     .addCommand(
-      named(directoryCommand('remove'), 'source to forget')
+      withoutServer(named(directoryCommand('remove'), 'source to forget'))
         .description('forget a source; its records stay')
         .option('--delete-records', 'delete its records, too')
         .examples('cosift sync remove products --delete-records')
@@ -76,7 +97,10 @@ export function syncCommand(): Command {
 function action(name: 'check' | 'run' | 'status' | 'reconcile' | 'confirm' | 'remove'): Action {
   return async (source, options, command) => {
     const actions = await import('./actions.js');
-    await actions[name](source, { ...options, ...configuredPlace(options, command) });
+    // Where the key is not that of a row, it is that for the server.
+    const apiKey = [options.key ?? []].flat()[0] ?? process.env.COSIFT_KEY;
+    const key = options.url === undefined ? {} : { apiKey, key: undefined };
+    await actions[name](source, { ...options, ...key, ...configuredPlace(options, command) });
   };
 }
 
@@ -95,7 +119,7 @@ function configuredPlace({ config, models }: SyncOptions, command: Command): Par
 }
 
 /** A command that reads a source. */
-function sourceCommand(name: string, description: string): CliCommand {
+function sourceCommand(name: string, description: string, keyMeaning = KEY): CliCommand {
   return named(
     withModels(directoryCommand(name)),
     'source of the config file, or the name of the one that the options describe',
@@ -108,11 +132,7 @@ function sourceCommand(name: string, description: string): CliCommand {
     .option('--table <name>', 'table or view to read')
     .addOption(new Option('--query <sql>', 'query to read, with --key').conflicts('table'))
     .option('--columns <names>', 'columns that the records have, comma-separated', parseColumns)
-    .option(
-      '--key <names>',
-      'columns that identify a row, comma-separated (default: the primary key)',
-      parseColumns,
-    )
+    .option('--key <names>', keyMeaning, parseColumns)
     .option('--where <sql>', 'condition in SQL on the columns of a row; other rows count as absent')
     .option(
       '--types <column=type>',
@@ -138,8 +158,12 @@ function named(command: CliCommand, description: string): CliCommand {
     .option(
       '--config <file>',
       'config file with the member sync (env: COSIFT_CONFIG; default: cosift.json if it exists)',
-    )
-    .addOption(new Option('--url <url>', 'not possible').hideHelp().argParser(refuseUrl));
+    );
+}
+
+/** Refuses the option of the commands that a server does by itself. */
+function withoutServer(command: CliCommand): CliCommand {
+  return command.addOption(new Option('--url <url>', 'not possible').hideHelp().argParser(refuseUrl));
 }
 
 function refuseUrl(): never {

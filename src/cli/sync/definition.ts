@@ -23,15 +23,18 @@ export interface SourceOptions {
 }
 
 export interface SyncOptions
-  extends Pick<TargetOptions, 'data' | 'store' | 'models'>,
+  extends Pick<TargetOptions, 'data' | 'store' | 'models' | 'url'>,
     SourceOptions,
     EmbedOptions {
+  /** The key for the server. */
+  apiKey?: string;
   once?: true;
   json?: true;
   deleteRecords?: true;
 }
 
-const DESCRIPTION = [
+/** Options that describe a source. */
+export const DESCRIPTION = [
   'table',
   'query',
   'columns',
@@ -82,7 +85,7 @@ export async function definitionOf(
 
 async function configured(name: string | undefined, options: SyncOptions): Promise<ConfiguredSync> {
   const given = DESCRIPTION.find((option) => options[option] !== undefined);
-  if (given !== undefined) throw invalid(`--${given === 'maxDeletes' ? 'max-deletes' : given} needs --from`);
+  if (given !== undefined) throw invalid(`${optionName(given)} needs --from`);
   const syncs = await configuredIn(options);
   const [only] = syncs;
   const found = name === undefined && syncs.length === 1 ? only : syncs.find((sync) => sync.name === name);
@@ -93,6 +96,10 @@ async function configured(name: string | undefined, options: SyncOptions): Promi
       ? 'describe the source by --from and further options, or in the member sync of a config file'
       : `${name === undefined ? 'name a source of the config file' : `the config file has no source ${name}`}: ${names}`,
   );
+}
+
+export function optionName(name: string): string {
+  return `--${name === 'maxDeletes' ? 'max-deletes' : name}`;
 }
 
 /** Returns the sources of the config file. */

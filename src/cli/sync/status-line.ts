@@ -1,62 +1,57 @@
-import type { SyncStatus } from '../../sync/index.js';
+import type { SyncDescription } from '../../schema/index.js';
 import { printable } from '../failure.js';
-import { count, plural } from '../progress-bar.js';
+import { count, duration, plural } from '../progress-bar.js';
 
-/** The state of a source in one line. Commands need the options of a source that is not in the config file. */
-export function statusLine(name: string, isConfigured: boolean, status: SyncStatus): string {
-  const { records, refused } = status;
-  const confirm = isConfigured
-    ? `\`cosift sync confirm ${name}\``
-    : '`cosift sync confirm` with the options of the source';
-  const facts = [
-    stateOf(confirm, status),
-    plural(records, 'record'),
-    ...(refused === 0 ? [] : [`${count(refused)} refused`]),
-  ];
+/** The state of a source in one line. `confirm` is the command that deletes what is withheld. */
+export function statusLine(description: SyncDescription, confirm: string): string {
+  const { name, records, refused, in_step_as_of, last_whole_pass: whole } = description;
+  const facts = [stateOf(description, confirm), plural(records, 'record')];
+  if (refused > 0) facts.push(`${count(refused)} refused`);
+  // Otherwise it is the pass that the line is about.
+  if (whole !== undefined && in_step_as_of !== undefined && whole.at < in_step_as_of) {
+    facts.push(
+      `all ${plural(whole.read, 'row')} compared at ${clock(whole.at)}: ${count(whole.written)} written, ${count(whole.deleted)} deleted`,
+    );
+  }
   return printable(`${name}  ${facts.join(' · ')}`);
 }
 
-/** The state of a source as one line of JSON. */
-export function statusJson(name: string, status: SyncStatus): string {
-  const { state, inStepAsOf, records, refused, refusedRows, withheld, reason, nextAttempt } = status;
-  return JSON.stringify({
-    name,
-    state,
-    in_step_as_of: inStepAsOf,
-    records,
-    refused,
-    refused_rows: refusedRows,
-    withheld,
-    reason,
-    next_attempt: nextAttempt,
-  });
-}
-
-function stateOf(confirm: string, { state, inStepAsOf, withheld, reason, nextAttempt }: SyncStatus): string {
-  const asOf = inStepAsOf === undefined ? undefined : `as of ${clock(inStepAsOf)} (${ago(inStepAsOf)})`;
+function stateOf(
+  { state, in_step_as_of: moment, withheld, reason, next_attempt: next, progress }: SyncDescription,
+  confirm: string,
+): string {
+  const asOf = moment === undefined ? '' : ` as of ${clock(moment)} (${ago(moment)})`;
   switch (state) {
     case 'in_step':
-      return `in step ${asOf}`;
+      return `in step${asOf}`;
     case 'withheld':
-      return `withheld ${asOf}: the source lacks ${plural(withheld, 'record')}, which ${confirm} deletes`;
+      return `withheld${asOf}: the source lacks ${plural(withheld, 'record')}, which ${confirm} deletes`;
     case 'waiting':
-      return `waiting: ${reason}${nextAttempt === undefined ? '' : `; next attempt at ${clock(nextAttempt)}`}`;
+      return `waiting: ${reason}${next === undefined ? '' : `; next attempt at ${clock(next)}`}`;
     case 'failed':
       return `failed: ${reason}`;
     case 'reading':
-      return 'reading';
+      return progress === undefined ? 'reading' : `reading: ${progressOf(progress)}`;
     case 'new':
       return 'not read yet';
   }
 }
 
-/** The time of a day in the zone of this machine. */
-function clock(moment: Date): string {
-  return moment.toLocaleTimeString('en-GB');
+function progressOf({ rows, total, ...rate }: NonNullable<SyncDescription['progress']>): string {
+  return [
+    total === undefined ? plural(rows, 'row') : `${count(rows)} of ${plural(total, 'row')}`,
+    `${count(Math.round(rate.rows_per_second))}/s`,
+    ...(rate.seconds_left === undefined ? [] : [`${duration(rate.seconds_left * 1_000)} left`]),
+  ].join(', ');
 }
 
-function ago(moment: Date): string {
-  const seconds = Math.max(0, Math.round((Date.now() - moment.getTime()) / 1000));
+/** The time of a day in the zone of this machine. */
+function clock(moment: string): string {
+  return new Date(moment).toLocaleTimeString('en-GB');
+}
+
+function ago(moment: string): string {
+  const seconds = Math.max(0, Math.round((Date.now() - Date.parse(moment)) / 1000));
   const [number, unit] =
     seconds < 120
       ? [seconds, 's']

@@ -552,6 +552,69 @@ export interface Reembedding {
   };
 }
 
+/** How far a source is that a database is kept in step with. */
+export interface SyncDescription {
+  /** Name of the source. The keys of its records begin with it and `/`. */
+  name: string;
+  /** Id of the database. */
+  database: string;
+  /**
+   * new: no pass was complete yet. reading: a pass runs, or was interrupted. waiting: the last
+   * attempt failed, and the next one may succeed by itself. failed: somebody must do what `reason`
+   * says; it is tried again each minute. withheld: deletions wait for a confirmation. in_step: none
+   * of these.
+   */
+  state: 'new' | 'reading' | 'waiting' | 'failed' | 'withheld' | 'in_step';
+  /**
+   * The moment of the source that the records show; absent before the first complete pass, and while
+   * a pass has written a part.
+   */
+  in_step_as_of?: string;
+  /** Records of the source. */
+  records: number;
+  /** Rows that could not become records. */
+  refused: number;
+  /** The first 1,000 of them. */
+  refused_rows: {
+    /** Key of the row. */
+    key: string;
+    /** Why, for people. */
+    reason: string;
+  }[];
+  /** Records that wait for a confirmation to be deleted. */
+  withheld: number;
+  /** Why the last attempt failed, for people. */
+  reason?: string;
+  /** When the next attempt or the next pass begins. */
+  next_attempt?: string;
+  /** How far the running pass is. */
+  progress?: {
+    /** Rows whose records are stored, or that were refused. */
+    rows: number;
+    /** Rows to expect; absent where the source cannot tell. */
+    total?: number;
+    /** Rows per second since the pass began. */
+    rows_per_second: number;
+    /** Seconds until the end at this rate. */
+    seconds_left?: number;
+  };
+  /** The last pass since the start of the service that compared all rows. */
+  last_whole_pass?: {
+    /** When it was complete. */
+    at: string;
+    /** Rows that were read. */
+    read: number;
+    /** Records that were new or differed. */
+    written: number;
+    /** Records that had this content already. */
+    unchanged: number;
+    /** Records whose rows were gone. */
+    deleted: number;
+  };
+  /** Passes that were asked for and are not complete. */
+  requested?: ('reconcile' | 'confirm')[];
+}
+
 /** A key without its secret. */
 export interface KeyDescription {
   /** Id of the key. It is not secret. */

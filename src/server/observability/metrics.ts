@@ -3,8 +3,10 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { FairLimiter } from '../../async/fair-limiter.js';
 import { rationed } from '../../async/rationed.js';
 import type { DatabaseService, DatabaseStats, PageReply } from '../../databases/index.js';
+import type { FollowedSyncs } from '../../sync/index.js';
 import type { InFlight } from '../admission/in-flight.js';
 import { addMetrics } from './database-metrics.js';
+import { addSyncMetrics } from './sync-metrics.js';
 
 const SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
@@ -24,7 +26,7 @@ export class Metrics {
   /** Those of the scrape that is being written, so that all its numbers are of the same moment. */
   #stats: DatabaseStats | undefined;
 
-  constructor(databases: DatabaseService, inFlight: InFlight) {
+  constructor(databases: DatabaseService, inFlight: InFlight, syncs: Pick<FollowedSyncs, 'all'>) {
     this.#databases = databases;
     const registers = [this.#registry];
     // Under the names that dashboards for Node expect.
@@ -70,6 +72,7 @@ export class Metrics {
       },
     });
     addMetrics(registers, () => this.#stats);
+    addSyncMetrics(registers, () => syncs.all);
   }
 
   get contentType(): string {

@@ -15,6 +15,7 @@ import { RECORDS } from './records.js';
 import { REEMBEDDING } from './reembedding.js';
 import type { Resource } from './resource.js';
 import { SEARCH } from './search.js';
+import { SYNC } from './sync.js';
 import { WEBHOOKS } from './webhooks.js';
 
 /** Every operation, in the order of the OpenAPI document. */
@@ -28,6 +29,7 @@ export const RESOURCES: Resource = {
   ...DATABASES,
   ...ALIASES,
   ...REEMBEDDING,
+  ...SYNC,
   ...KEYS,
   ...MCP,
   ...BACKUP,

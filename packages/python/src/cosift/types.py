@@ -910,6 +910,77 @@ Reembedding = TypedDict(
 )
 
 
+class SyncDescriptionRefusedRows(TypedDict):
+    """A row that could not become a record."""
+
+    key: str
+    """Key of the row."""
+    reason: str
+    """Why, for people."""
+
+
+class SyncDescriptionProgress(TypedDict):
+    """How far the running pass is."""
+
+    rows: int
+    """Rows whose records are stored, or that were refused."""
+    total: NotRequired[int]
+    """Rows to expect; absent where the source cannot tell."""
+    rows_per_second: float
+    """Rows per second since the pass began."""
+    seconds_left: NotRequired[float]
+    """Seconds until the end at this rate."""
+
+
+class SyncDescriptionLastWholePass(TypedDict):
+    """The last pass since the start of the service that compared all rows."""
+
+    at: str
+    """When it was complete."""
+    read: int
+    """Rows that were read."""
+    written: int
+    """Records that were new or differed."""
+    unchanged: int
+    """Records that had this content already."""
+    deleted: int
+    """Records whose rows were gone."""
+
+
+class SyncDescription(TypedDict):
+    """How far a source is that a database is kept in step with."""
+
+    name: str
+    """Name of the source. The keys of its records begin with it and `/`."""
+    database: str
+    """Id of the database."""
+    state: Literal["new", "reading", "waiting", "failed", "withheld", "in_step"]
+    """new: no pass was complete yet. reading: a pass runs, or was interrupted. waiting: the last attempt failed,
+    and the next one may succeed by itself. failed: somebody must do what `reason` says; it is tried again each
+    minute. withheld: deletions wait for a confirmation. in_step: none of these."""
+    in_step_as_of: NotRequired[str]
+    """The moment of the source that the records show; absent before the first complete pass, and while a pass has
+    written a part."""
+    records: int
+    """Records of the source."""
+    refused: int
+    """Rows that could not become records."""
+    refused_rows: list[SyncDescriptionRefusedRows]
+    """The first 1,000 of them."""
+    withheld: int
+    """Records that wait for a confirmation to be deleted."""
+    reason: NotRequired[str]
+    """Why the last attempt failed, for people."""
+    next_attempt: NotRequired[str]
+    """When the next attempt or the next pass begins."""
+    progress: NotRequired[SyncDescriptionProgress]
+    """How far the running pass is."""
+    last_whole_pass: NotRequired[SyncDescriptionLastWholePass]
+    """The last pass since the start of the service that compared all rows."""
+    requested: NotRequired[list[Literal["reconcile", "confirm"]]]
+    """Passes that were asked for and are not complete."""
+
+
 class KeyDescription(TypedDict):
     """A key without its secret."""
 

@@ -1,0 +1,152 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { configuredSyncs } from '../../src/sync/index.js';
+import { NO_SQLITE, sqlite } from '../sync/sqlite.js';
+import { Service } from './service.js';
+
+const PASSWORD = 'hunter2';
+/** So long that only what a test asks for makes a pass after the first. */
+const NEVER = '24h';
+
+describe.skipIf(NO_SQLITE !== undefined)(`sources${NO_SQLITE ? ` (${NO_SQLITE})` : ''}`, () => {
+  let service: Service;
+  let directory: string;
+  let file: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'cosift-sources-'));
+    file = path.join(directory, 'shop.db');
+    await sqlite(
+      file,
+      'CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT, price NUMERIC)',
+      "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 40) INSERT INTO products SELECT n, 'p' || n, n FROM n",
+      'UPDATE products SET price = 9007199254740993 WHERE id = 40',
+    );
+    const of = (from: string, database: string) => ({
+      database,
+      from,
+      table: 'products',
+      columns: ['name', 'price'],
+      // Nothing is embedded: no record has text there.
+      embed: ['price'],
+      every: NEVER,
+    });
+    const syncs = configuredSyncs({
+      shop: of(`sqlite:${file}`, 'shop'),
+      away: of(`postgres://user:${PASSWORD}@127.0.0.1:9/none`, 'other'),
+      unset: of('env:COSIFT_TEST_SOURCE', 'late'),
+    });
+    service = await Service.start({}, { syncs });
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  const list = async (headers = {}) => (await service.call('GET', '/v1/sync', undefined, headers)).body.syncs;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read whatever came
+  const of = async (name: string): Promise<any> =>
+    (await list()).find((sync: { name: string }) => sync.name === name);
+  const until = (name: string, state: string) =>
+    expect.poll(async () => (await of(name)).state, { timeout: 20_000 }).toBe(state);
+  const made = async (action: string, body?: object) => {
+    const asked = await service.call('POST', `/v1/sync/${action}`, body);
+    expect(asked.status, asked.text).toBe(202);
+    const name = action.split('/', 1)[0] as string;
+    await expect.poll(async () => (await of(name)).requested).toBe(undefined);
+    return await of(name);
+  };
+  const keyOf = async (request: object) =>
+    ({ 'x-api-key': (await service.call('POST', '/v1/keys', { name: 'k', ...request })).body.key }) as const;
+
+  test('have a state, the rows that were refused, and when they are read again', async () => {
+    await until('shop', 'in_step');
+    await until('away', 'waiting');
+    await until('unset', 'failed');
+    const shop = await of('shop');
+    expect(shop).toMatchObject({
+      name: 'shop',
+      database: 'shop',
+      state: 'in_step',
+      in_step_as_of: expect.any(String),
+      records: 39,
+      refused: 1,
+      refused_rows: [{ key: '40', reason: expect.stringContaining('9007199254740993') }],
+      withheld: 0,
+      last_whole_pass: { read: 40, written: 39, unchanged: 0, deleted: 0 },
+    });
+    expect(Date.parse(shop.next_attempt)).toBeGreaterThan(Date.now() + 23 * 3_600_000);
+    expect(shop.requested).toBe(undefined);
+    expect(await of('away')).toMatchObject({ state: 'waiting', reason: expect.any(String), records: 0 });
+  });
+
+  test('are in the metrics, without secrets', async () => {
+    const { text } = await service.call('GET', '/metrics');
+    expect(text).toMatch(/^cosift_sync_up\{database="shop",sync="shop"\} 1$/m);
+    expect(text).toMatch(/^cosift_sync_up\{database="other",sync="away"\} 0$/m);
+    expect(text).toMatch(/^cosift_sync_records\{database="shop",sync="shop"\} 39$/m);
+    expect(text).toMatch(/^cosift_sync_refused_rows\{database="shop",sync="shop"\} 1$/m);
+    expect(text).toMatch(/^cosift_sync_passes_total\{database="shop",sync="shop"\} 1$/m);
+    expect(text).toMatch(/^cosift_sync_failures_total\{database="late",sync="unset"\} [1-9]/m);
+    const moment = Date.parse((await of('shop')).in_step_as_of) / 1000;
+    expect(text).toContain(`cosift_sync_in_step_timestamp_seconds{database="shop",sync="shop"} ${moment}\n`);
+    expect(text + (await service.call('GET', '/v1/sync')).text).not.toContain(PASSWORD);
+    const headers = await keyOf({ actions: ['databases.manage'], databases: ['shop'] });
+    const own = await service.call('GET', '/metrics', undefined, headers);
+    expect(own.text).toContain('sync="shop"');
+    expect(own.text).not.toContain('sync="away"');
+  });
+
+  test('are shown to keys that manage their databases', async () => {
+    const manager = await keyOf({ actions: ['databases.manage'], databases: ['shop'] });
+    expect((await list(manager)).map(({ name }: { name: string }) => name)).toEqual(['shop']);
+    const hidden = await service.call('POST', '/v1/sync/away/reconcile', undefined, manager);
+    const unknown = await service.call('POST', '/v1/sync/none/confirm', undefined, manager);
+    expect(hidden).toMatchObject({ status: 404, body: { code: 'sync_not_found' } });
+    expect(unknown.body.detail).toContain('this service follows no source "none"');
+    expect(hidden.body.detail.replace('away', 'none')).toBe(unknown.body.detail);
+    const writer = await keyOf({ actions: ['records.write', 'records.read'], databases: '*' });
+    expect((await service.call('GET', '/v1/sync', undefined, writer)).status).toBe(403);
+    expect((await service.call('POST', '/v1/sync/shop/confirm', undefined, writer)).status).toBe(403);
+  });
+
+  test('are reconciled', async () => {
+    await service.call('DELETE', '/v1/databases/shop/records/key:shop%2F7');
+    await service.call('POST', '/v1/databases/shop/records', {
+      records: [{ key: 'shop/8', data: { name: 'changed by others' } }],
+    });
+    expect(await made('shop/reconcile')).toMatchObject({
+      state: 'in_step',
+      records: 39,
+      last_whole_pass: { read: 40, written: 2, unchanged: 37, deleted: 0 },
+    });
+  });
+
+  test('delete no more than was shown', async () => {
+    await sqlite(file, 'DELETE FROM products WHERE id > 20 AND id < 40');
+    expect(await made('shop/reconcile')).toMatchObject({ state: 'withheld', withheld: 19, records: 39 });
+    const { text } = await service.call('GET', '/metrics');
+    expect(text).toMatch(/^cosift_sync_withheld_deletions\{database="shop",sync="shop"\} 19$/m);
+    expect(await made('shop/confirm', { withheld: 18 })).toMatchObject({ state: 'withheld', records: 39 });
+    const bad = await service.call('POST', '/v1/sync/shop/confirm', { witheld: 19 });
+    expect(bad).toMatchObject({ status: 400, body: { errors: [{ pointer: '/witheld' }] } });
+    expect(await made('shop/confirm', { withheld: 19 })).toMatchObject({
+      state: 'in_step',
+      withheld: 0,
+      records: 20,
+      last_whole_pass: { deleted: 19 },
+    });
+  });
+
+  test('that cannot be opened are tried again, at once when somebody asks', async () => {
+    expect(await of('unset')).toMatchObject({
+      state: 'failed',
+      reason: 'the environment variable COSIFT_TEST_SOURCE is not set',
+      next_attempt: expect.any(String),
+    });
+    process.env.COSIFT_TEST_SOURCE = `sqlite:${file}`;
+    expect(await made('unset/reconcile')).toMatchObject({ state: 'in_step', database: 'late', records: 20 });
+    expect((await of('unset')).reason).toBe(undefined);
+  });
+});
