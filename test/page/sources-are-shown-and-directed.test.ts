@@ -25,7 +25,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`sources in the page${NO_SQLITE ? ` (${
       const source = { database: 'shop', table: 'products', columns: ['name', 'price'], embed: ['price'] };
       const syncs = configuredSyncs({
         products: { ...source, from: `sqlite:${file}`, every: '24h' },
-        unset: { ...source, from: 'env:COSIFT_UNSET_SOURCE' },
+        unset: { ...source, from: 'env:SOURCE_NOT_SET' },
       });
       return await Service.start({}, { syncs });
     },
@@ -48,7 +48,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`sources in the page${NO_SQLITE ? ` (${
     await products.getByText('1 refused row').click();
     await products.getByRole('cell', { name: /9007199254740993/ }).waitFor();
     const unset = sources.getByRole('listitem').filter({ hasText: 'unset' });
-    await unset.getByText('the environment variable COSIFT_UNSET_SOURCE is not set').waitFor();
+    await unset.getByText('the environment variable SOURCE_NOT_SET is not set').waitFor();
     await unset.getByText(/^failed, tried again in/).waitFor();
     await sqlite(file, 'DELETE FROM products WHERE id <= 20', "INSERT INTO products VALUES (99, 'new', 1)");
     await products.getByRole('button', { name: 'Compare all rows of products' }).click();

@@ -35,12 +35,13 @@ describe.skipIf(NO_SQLITE !== undefined)(`sources${NO_SQLITE ? ` (${NO_SQLITE})`
     const syncs = configuredSyncs({
       shop: of(`sqlite:${file}`, 'shop'),
       away: of(`postgres://user:${PASSWORD}@127.0.0.1:9/none`, 'other'),
-      unset: of('env:COSIFT_TEST_SOURCE', 'late'),
+      unset: of('env:TESTED_SOURCE', 'late'),
     });
     service = await Service.start({}, { syncs });
   });
   afterAll(async () => {
     await service?.stop();
+    delete process.env.TESTED_SOURCE;
     await rm(directory, { recursive: true, force: true });
   });
 
@@ -142,10 +143,10 @@ describe.skipIf(NO_SQLITE !== undefined)(`sources${NO_SQLITE ? ` (${NO_SQLITE})`
   test('that cannot be opened are tried again, at once when somebody asks', async () => {
     expect(await of('unset')).toMatchObject({
       state: 'failed',
-      reason: 'the environment variable COSIFT_TEST_SOURCE is not set',
+      reason: 'the environment variable TESTED_SOURCE is not set',
       next_attempt: expect.any(String),
     });
-    process.env.COSIFT_TEST_SOURCE = `sqlite:${file}`;
+    process.env.TESTED_SOURCE = `sqlite:${file}`;
     expect(await made('unset/reconcile')).toMatchObject({ state: 'in_step', database: 'late', records: 20 });
     expect((await of('unset')).reason).toBe(undefined);
   });

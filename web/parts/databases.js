@@ -51,7 +51,7 @@ export function Databases({ service, onChoose, onDropped, onImport, onClose }) {
           )}
         </ul>`
     }
-    ${rights.create && html`<${Sources} apiKey=${key} />`}
+    ${rights.create && html`<${Sources} apiKey=${key} onRecords=${service.reload} />`}
     ${rights.write && html`<p class="actions"><button type="button" onClick=${onImport}>Import a file</button></p>`}
   <//>`;
 }

@@ -6,8 +6,11 @@ import { useEffect, useRef, useState } from '../vendor/hooks.js';
 
 const RELOAD_MS = 2_000;
 
+/** States in which somebody may have to do something. */
+const BAD = new Set(['waiting', 'failed', 'withheld']);
+
 /** The sources that the service keeps databases in step with, as they are while the page shows them. */
-export function Sources({ apiKey: key }) {
+export function Sources({ apiKey: key, onRecords }) {
   const { value, failure, isLoading, reload } = useRequest(
     (signal) => sendJson('GET', 'v1/sync', { key, signal }),
     [key],
@@ -20,6 +23,10 @@ export function Sources({ apiKey: key }) {
     return () => clearTimeout(timer);
   }, [isLoading]);
   const syncs = value?.syncs ?? [];
+  // Other parts of the page show how many records a database has.
+  useEffect(() => {
+    if (syncs.length > 0) onRecords();
+  }, [syncs.map(({ records }) => records).join()]);
   if (syncs.length === 0 && failure === undefined) return null;
   const request = (name, action, done) => async (body) => {
     try {
@@ -55,7 +62,7 @@ function Source({ sync, reconcile, confirm }) {
   return html`<li>
     <div class="row">
       <b>${name}</b>
-      <span class="state">${stateOf(sync)}</span>
+      <span class=${BAD.has(sync.state) ? 'state fault' : 'state'}>${stateOf(sync)}</span>
     </div>
     <p class="muted facts-line">
       <span>of ${database}</span>
