@@ -166,10 +166,12 @@ export declare class NativeRules {
    */
   preparePatch(record: string, form: string, body: Uint8Array): Prepared | NativeFailure
   /**
-   * The stored rows that `find_texts` and `stage` need, JSON: `{"identities":[{"id"}|{"uuid"}],"vectors"}`, of which
-   * `stage` needs the vectors: `all`, `keyless` or null.
+   * The stored rows that `find_texts` and `stage` need, JSON: `{"identities":[{"id"}|{"uuid"}],"whole"}`; with `whole`,
+   * they need data and vectors.
    */
   needs(prepared: Prepared): string
+  /** The ids of the rows whose data and vectors `stage` needs. The given rows need none. */
+  kept(prepared: Prepared, stored: Array<NativeRow>): Array<number> | NativeFailure
   /** Finds the texts to embed. */
   findTexts(prepared: Prepared, stored: Array<NativeRow>): Promise<undefined | NativeFailure>
   /** What a commit writes. */

@@ -2,9 +2,9 @@
 export interface SyncCounts {
   /** Rows that were read. */
   read: number;
-  /** Records that are new or have other content. */
+  /** Records that are new or have other content, or other times of the source. */
   written: number;
-  /** Records that had this content already. */
+  /** Records that had this content and these times already. */
   unchanged: number;
   deleted: number;
   /** Rows of the source that could not become records. */

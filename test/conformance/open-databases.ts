@@ -1,10 +1,11 @@
 import type { DatabaseService } from '../../src/databases/index.js';
+import type { ModelSource } from '../../src/databases/public-types.js';
 import type { Limits } from '../../src/schema/index.js';
 
 export interface OpenOptions {
   limits?: Limits;
-  /** Models besides the built-in one: the directory of each by its name. */
-  models?: Readonly<Record<string, string>>;
+  /** Models besides the built-in one, by their names. */
+  models?: Readonly<Record<string, ModelSource>>;
 }
 
 /** A service over a store of its own, which is empty at first. */

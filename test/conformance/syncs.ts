@@ -3,6 +3,7 @@ import { type IterableSource, Sync, type SyncSettings } from '../../src/sync/ind
 import { storedStatus } from '../../src/sync/sync.js';
 import { RowSource } from '../helpers/row-source.js';
 import type { OpenDatabases } from './open-databases.js';
+import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 import { withTwoModels } from './two-models.js';
 
@@ -256,6 +257,72 @@ export function describeSyncs(open: OpenDatabases): void {
       await sync.once();
       expect(await synced()).toEqual(['2031-05-03T00:00:00.000Z', '2031-05-03T00:00:00.000Z']);
       await sync.close();
+    });
+
+    describe('of rows with times', () => {
+      const texts: string[] = [];
+      const counting = {
+        dimensions: 2,
+        fingerprint: 'counting',
+        embed: (given: readonly string[]) => {
+          texts.push(...given);
+          return given.map(() => [0.6, 0.8]);
+        },
+      };
+      const counted = SharedDatabases.use(open, { models: { counting } });
+      const timed = (key: string, created: string, changed?: string) => ({ ...row(key), created, changed });
+      const exported = async (database: TestDatabase) => {
+        const lines = (await database.export({ vectors: true })).map((line) => JSON.parse(line));
+        return Object.fromEntries(lines.map(({ key, ...record }) => [key, record]));
+      };
+
+      test.each(['complete', 'changes', 'keys'] as const)(
+        'a record gets the times of its row, also when they are all that changed, and nothing is embedded: %s',
+        async (kind) => {
+          const database = await counted.create({ model: 'counting' });
+          const at = (year: number) => `${year}-02-03T04:05:06.789Z`;
+          const source = new RowSource(
+            [timed('a', at(2020), at(2021)), timed('b', at(2020)), row('c')],
+            kind,
+          );
+          const sync = openSync(database, source);
+          await sync.once();
+          const before = await exported(database);
+          const { position } = await database.changes();
+          source.rows = [timed('a', at(2020), at(2022)), timed('b', at(2019)), row('c')];
+          texts.length = 0;
+          expect(await sync.once()).toMatchObject({ written: 2, deleted: 0 });
+          expect(await database.history(position)).toEqual(['changed 1', 'changed 2']);
+          expect(await sync.reconcile()).toMatchObject({ written: 0, unchanged: 3 });
+          expect(texts).toEqual([]);
+          const after = await exported(database);
+          for (const key of ['shop/a', 'shop/b', 'shop/c']) {
+            const { synced_at: _, ...times } = after[key].timestamps;
+            const expected = { ...before[key].timestamps };
+            if (key === 'shop/a') expected.changed_at = at(2022);
+            if (key === 'shop/b') expected.created_at = at(2019);
+            expect({ ...expected, ...times }).toEqual(expected);
+            expect({ ...after[key], timestamps: 0 }).toEqual({ ...before[key], timestamps: 0 });
+          }
+          await sync.close();
+        },
+      );
+
+      test('a long record keeps its data and the vectors of its passages', async () => {
+        const database = await shared.create({ embed: { columns: ['text'] } });
+        const data = { text: 'some words '.repeat(400), other: 'x'.repeat(20_000) };
+        const source = new RowSource([{ ...timed('a', '2020-01-01T00:00:00.000Z'), data }]);
+        const sync = openSync(database, source);
+        await sync.once();
+        const before = await exported(database);
+        expect(before['shop/a'].passages.length).toBeGreaterThan(1);
+        source.rows = [{ ...source.rows[0]!, created: '2019-01-01T00:00:00.000Z' }];
+        expect(await sync.once()).toMatchObject({ written: 1 });
+        const after = await exported(database);
+        expect(after['shop/a'].timestamps.created_at).toBe('2019-01-01T00:00:00.000Z');
+        expect({ ...after['shop/a'], timestamps: 0 }).toEqual({ ...before['shop/a'], timestamps: 0 });
+        await sync.close();
+      });
     });
 
     test('a switch to another model keeps the bookmark', async () => {

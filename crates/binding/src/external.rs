@@ -93,11 +93,22 @@ impl NativeRules {
         outcome(prepared.map(handles::Prepared::from))
     }
 
-    /// The stored rows that `find_texts` and `stage` need, JSON: `{"identities":[{"id"}|{"uuid"}],"vectors"}`, of which
-    /// `stage` needs the vectors: `all`, `keyless` or null.
+    /// The stored rows that `find_texts` and `stage` need, JSON: `{"identities":[{"id"}|{"uuid"}],"whole"}`; with `whole`,
+    /// they need data and vectors.
     #[napi]
     pub fn needs(&self, prepared: &handles::Prepared) -> String {
         self.rules.needs(&prepared.inner)
+    }
+
+    /// The ids of the rows whose data and vectors `stage` needs. The given rows need none.
+    #[napi]
+    pub fn kept(
+        &self,
+        prepared: &handles::Prepared,
+        stored: Vec<NativeRow>,
+    ) -> Either<Vec<f64>, NativeFailure> {
+        let ids = rows(stored).map(|rows| self.rules.kept(&prepared.inner, &rows));
+        outcome(ids.map(|ids| ids.into_iter().map(|id| id as f64).collect()))
     }
 
     /// Finds the texts to embed.

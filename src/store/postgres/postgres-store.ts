@@ -223,8 +223,7 @@ export class PostgresStore implements RecordStore, MigrationSupport {
     return await this.#catalog.read(id, async (sql, entry) => {
       const rules = this.#catalog.rulesOf(entry);
       const reference = JSON.parse(unwrap(rules.recordReference(recordId))) as Reference;
-      const vectors = request.vectors ? 'all' : null;
-      const [row] = await rowsOf(sql, recordsOf(entry), [reference], 'all', vectors);
+      const [row] = await rowsOf(sql, recordsOf(entry), [reference], 'all', request.vectors);
       return unwrap(await rules.record(row && nativeRow(row), recordId, JSON.stringify(request)));
     });
   }
@@ -235,7 +234,7 @@ export class PostgresStore implements RecordStore, MigrationSupport {
       const rules = this.#catalog.rulesOf(entry);
       const references = JSON.parse(unwrap(rules.exampleReferences(json))) as Reference[];
       const dataOf = request.forced_filter === undefined ? 'none' : 'all';
-      const rows = await rowsOf(sql, recordsOf(entry), references, dataOf, request.query ? 'all' : null);
+      const rows = await rowsOf(sql, recordsOf(entry), references, dataOf, request.query);
       return unwrap(await rules.examples(json, rows.map(nativeRow)));
     });
   }

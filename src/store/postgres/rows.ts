@@ -47,36 +47,30 @@ export function keyText(key: Uint8Array | null): string | undefined {
 /** An identity of a record as the engine names it. */
 export type Reference = { id: string } | { uuid: string };
 
-/** Of which records vectors are read: all, those without a key, or none. */
-export type VectorsOf = 'all' | 'keyless' | null;
-
-const VECTORS_OF = {
-  all: VECTORS,
-  keyless:
-    'CASE WHEN key IS NULL THEN exact END AS exact, CASE WHEN key IS NULL THEN passages END AS passages',
-};
-
 /** Bytes of a record that is read together with many others. */
 export const SHORT_BYTES = 16_384;
 
 /** Stands for the data of a record that is not read. No record has this data, because data is stored without spaces. */
 export const NOT_READ = '{ }';
 
-/** Of which records the data is read: all, those that are short, or none. */
-export type DataOf = 'all' | 'short' | 'none';
+/** Of which records the data is read. */
+const DATA_OF = {
+  all: 'data',
+  short: `CASE WHEN octet_length(data) <= ${SHORT_BYTES} THEN data ELSE '${NOT_READ}' END AS data`,
+  none: `'${NOT_READ}' AS data`,
+};
 
 /** The stored records of identities. Each of them is returned once. */
 export async function rowsOf(
   sql: Sql,
   table: string,
   references: readonly Reference[],
-  dataOf: DataOf = 'all',
-  vectors: VectorsOf = null,
+  dataOf: keyof typeof DATA_OF = 'all',
+  vectors = false,
 ): Promise<StoredRow[]> {
   if (references.length === 0) return [];
   const values = new Values();
-  const columns = [WITHOUT_DATA, 'hash', dataColumn(dataOf, vectors)];
-  if (vectors !== null) columns.push(VECTORS_OF[vectors]);
+  const columns = [WITHOUT_DATA, 'hash', DATA_OF[dataOf], ...(vectors ? [VECTORS] : [])];
   return await sql.run<StoredRow>(
     `SELECT ${columns.join(', ')} FROM ${table} WHERE ${referencedSql(references, values)}`,
     values.list,
@@ -88,12 +82,4 @@ export function referencedSql(references: readonly Reference[], values: Values):
   const ids = references.flatMap((reference) => ('id' in reference ? [reference.id] : []));
   const uuids = references.flatMap((reference) => ('uuid' in reference ? [reference.uuid] : []));
   return `(id = ANY(${values.bind(arrayOf(ids))}::bigint[]) OR uuid = ANY(${values.bind(arrayOf(uuids))}::uuid[]))`;
-}
-
-function dataColumn(dataOf: DataOf, vectors: VectorsOf): string {
-  if (dataOf === 'all') return 'data';
-  if (dataOf === 'none') return `'${NOT_READ}' AS data`;
-  // The data is stored again where the vectors are.
-  const isStoredAgain = vectors === 'keyless' ? ' OR key IS NULL' : '';
-  return `CASE WHEN octet_length(data) <= ${SHORT_BYTES}${isStoredAgain} THEN data ELSE '${NOT_READ}' END AS data`;
 }

@@ -28,7 +28,7 @@ import {
   type Reference,
   referencedSql,
   rowsOf,
-  type VectorsOf,
+  type StoredRow,
 } from './rows.js';
 import type { Servers } from './servers.js';
 import { arrayOf, type Sql, type SqlValue, Values } from './sql.js';
@@ -165,9 +165,8 @@ export class Writer {
     return await this.#catalog.read(id, async (sql, entry) => {
       const rules = this.#catalog.rulesOf(entry);
       const prepared = await prepare(rules);
-      const { identities, vectors } = needsOf(rules, prepared);
-      // Only a patch needs the data of its record, and all vectors.
-      const stored = await rowsOf(sql, recordsOf(entry), identities, vectors === 'all' ? 'all' : 'none');
+      const { identities, whole } = needsOf(rules, prepared);
+      const stored = await rowsOf(sql, recordsOf(entry), identities, whole ? 'all' : 'none');
       unwrap(await rules.findTexts(prepared, stored.map(nativeRow)));
       return prepared as PreparedRecords;
     });
@@ -181,9 +180,10 @@ export class Writer {
     embedded: EmbeddedVectors,
   ): Promise<CommitResult> {
     const rules = this.#catalog.rulesOf(entry);
-    const { identities, vectors } = needsOf(rules, prepared);
-    const dataOf = vectors === 'all' ? 'all' : 'short';
-    const stored = await rowsOf(sql, recordsOf(entry), identities, dataOf, vectors);
+    const { identities, whole } = needsOf(rules, prepared);
+    const stored = whole
+      ? await rowsOf(sql, recordsOf(entry), identities, 'all', true)
+      : await this.#storedRows(sql, entry, prepared, identities);
     const long = stored.filter(({ data }) => data === NOT_READ).map(({ id }) => id);
     const names = await this.#catalog.columnNames(sql, entry);
     const commit = {
@@ -207,6 +207,22 @@ export class Writer {
     const lists = listColumnsAfter(entry, columns);
     await this.#finish(sql, entry, position, { nextId, records: changes.created, hasPassages, lists });
     return committed as CommitResult;
+  }
+
+  /** The stored records that records of a request replace, with the vectors of those that keep their content. */
+  async #storedRows(
+    sql: Sql,
+    entry: LockedEntry,
+    prepared: Prepared,
+    identities: readonly Reference[],
+  ): Promise<StoredRow[]> {
+    const stored = await rowsOf(sql, recordsOf(entry), identities, 'short');
+    const withoutData = stored.map((row) => nativeRow({ ...row, data: NOT_READ }));
+    const kept = unwrap(this.#catalog.rulesOf(entry).kept(prepared, withoutData));
+    const references = kept.map((id) => ({ id: String(id) }));
+    const wholes = await rowsOf(sql, recordsOf(entry), references, 'all', true);
+    const byId = new Map(wholes.map((row) => [row.id, row]));
+    return stored.map((row) => byId.get(row.id) ?? row);
   }
 
   /** Writes the new state of a database whose changes up to `position` are written. */
@@ -249,8 +265,8 @@ export async function announce(sql: Sql, id: string): Promise<void> {
   await sql.run('SELECT pg_notify($1::text, $2::text)', [CHANNEL, id]);
 }
 
-/** The stored records that a write needs. */
-function needsOf(rules: NativeRules, prepared: Prepared): { identities: Reference[]; vectors: VectorsOf } {
+/** The stored records that a write needs. Those of a patch are needed with data and vectors. */
+function needsOf(rules: NativeRules, prepared: Prepared): { identities: Reference[]; whole: boolean } {
   return JSON.parse(rules.needs(prepared));
 }
 

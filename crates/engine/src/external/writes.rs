@@ -94,19 +94,34 @@ impl ExternalRules {
         Ok(Prepared::new(self.epoch, patch, Vec::new()))
     }
 
-    /// The stored records that the other calls need, JSON: `{"identities","vectors"}`. The identities are `{"id"}` and
-    /// `{"uuid"}`; `stage` needs the vectors of `all` records, of those without a key (`keyless`), or of none (`null`).
+    /// The stored records that the other calls need, JSON: `{"identities","whole"}`. The identities are `{"id"}` and
+    /// `{"uuid"}`; with `whole`, data and vectors are needed, otherwise those of [`Self::kept`].
     pub fn needs(&self, prepared: &Prepared) -> String {
         let prepared = prepared.lock();
         let identities: Vec<_> = prepared.references().map(reference).collect();
-        let vectors = match &prepared.patch {
-            Some(_) => Some("all"),
-            // A record that gets its key is stored again.
-            None => (prepared.records.iter())
-                .any(|record| record.new.key.is_some())
-                .then_some("keyless"),
-        };
-        json!({ "identities": identities, "vectors": vectors }).to_string()
+        json!({ "identities": identities, "whole": prepared.patch.is_some() }).to_string()
+    }
+
+    /// The ids of the stored records that `stage` stores again with the same content, so that it needs their data and vectors.
+    pub fn kept(&self, prepared: &Prepared, rows: &[ExternalRow]) -> Vec<u64> {
+        let ids: HashMap<_, _> = rows.iter().map(|row| (row.header.id, row)).collect();
+        let uuids: HashMap<_, _> = rows.iter().map(|row| (row.header.uuid, row)).collect();
+        let prepared = prepared.lock();
+        let kept = prepared.records.iter().filter_map(|record| {
+            let by_id = record.new.id.and_then(|id| ids.get(&id));
+            let row = by_id.or_else(|| uuids.get(&record.new.uuid?))?;
+            let Header {
+                id,
+                hash,
+                created,
+                changed,
+                ..
+            } = row.header;
+            let is_kept =
+                record.is_same(&hash) && record.renews(row.key.is_some(), created, changed);
+            is_kept.then_some(id)
+        });
+        kept.collect()
     }
 
     /// Compares prepared records with the stored records of their identities, and finds the texts to embed.

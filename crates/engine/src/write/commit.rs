@@ -142,7 +142,7 @@ pub(crate) fn stage_commit(
                 let before = stage.times_of(id).synced;
                 Ok(stage.touch(id, record.new.synced_after(Some(before), context.now)))
             }
-            Ok(Comparison::Keyed(id)) => Ok(stage_key(stage, context, (id, record))?),
+            Ok(Comparison::Renewed(id)) => Ok(stage_again(stage, context, (id, record))?),
             Ok(compared) => match checked_vectors(stage, prepared, &vectors, record)? {
                 Ok(Some(vectors)) => Ok(stage.put(context, &compared, record, vectors)),
                 Ok(None) => {
@@ -231,14 +231,14 @@ fn check_given(settings: &Settings, records: &[PreparedRecord]) -> Result<Vec<Li
     Ok(problems)
 }
 
-/// Gives the record `id` the key of `record`, whose content is that of the stored record.
+/// Gives the record `id` the key and the times of `record`, whose content is that of the stored record.
 ///
 /// The stored data and the stored vectors are kept, because the data may have its columns in another order, and then its
 /// text would need another vector.
 ///
 /// # Errors
 /// As [`Stage::vectors_of`].
-pub(super) fn stage_key(
+fn stage_again(
     stage: &mut Stage,
     context: &Context<'_>,
     (id, record): (RecordId, &PreparedRecord),
@@ -247,9 +247,12 @@ pub(super) fn stage_key(
     let vectors = stage.vectors_of(context, id)?;
     let mut json = Vec::new();
     write_cells(&data, &mut json);
+    let is_of_source = record.new.read_at.is_some();
+    let former = is_of_source.then(|| stage.times_of(id).changed);
     let new = NewRecord {
         data,
         key: record.new.key.clone(),
+        changed: record.new.changed.or(former),
         vector: None,
         passages: None,
         embedded_by: None,

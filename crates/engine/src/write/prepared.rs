@@ -132,6 +132,11 @@ impl PreparedRecord {
         self.hash == *hash
     }
 
+    /// Whether a stored record of the same content is stored again: it gets its key, or other times.
+    pub(crate) fn renews(&self, has_key: bool, created: i64, changed: i64) -> bool {
+        self.new.key.is_some() && !has_key || self.new.has_other_times(created, changed)
+    }
+
     /// The vectors that the caller gave, as unit vectors.
     pub(crate) fn given(&self) -> Option<&Vectors> {
         match &self.vector {

@@ -106,8 +106,12 @@ impl Stage {
         }
         Ok(if !record.is_same(&staged.hash) {
             Comparison::Different(found)
-        } else if key.is_some() && staged.key.is_none() {
-            Comparison::Keyed(found)
+        } else if record.renews(
+            staged.key.is_some(),
+            staged.times.created,
+            staged.times.changed,
+        ) {
+            Comparison::Renewed(found)
         } else {
             Comparison::Same(found)
         })
@@ -198,7 +202,7 @@ impl Stage {
         let before = compared.record().map(|id| self.records[&id].times.synced);
         let synced = new.synced_after(before, context.now);
         let (id, uuid, key, times, status) = match compared {
-            Comparison::Same(id) | Comparison::Keyed(id) | Comparison::Different(id) => {
+            Comparison::Same(id) | Comparison::Renewed(id) | Comparison::Different(id) => {
                 let before = &self.records[id];
                 if let StagedRow::Published(row) = before.row {
                     self.removed.push(row);

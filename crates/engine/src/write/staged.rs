@@ -108,7 +108,7 @@ pub(crate) struct Context<'a> {
 pub enum Status {
     /// The record is new.
     Created,
-    /// The record has other content, or got its key.
+    /// The record has other content, or got its key or other times of its source.
     Changed,
     /// The record has the same content: only its time of last sync was updated.
     Unchanged,
@@ -144,8 +144,8 @@ pub(crate) enum Comparison {
     New,
     /// The record has the same content.
     Same(RecordId),
-    /// The record has the same content, and gets its key.
-    Keyed(RecordId),
+    /// The record has the same content, and gets its key or other times of its source.
+    Renewed(RecordId),
     /// The record has other content.
     Different(RecordId),
 }
@@ -155,7 +155,7 @@ impl Comparison {
     pub(super) fn record(&self) -> Option<RecordId> {
         match *self {
             Self::New => None,
-            Self::Same(id) | Self::Keyed(id) | Self::Different(id) => Some(id),
+            Self::Same(id) | Self::Renewed(id) | Self::Different(id) => Some(id),
         }
     }
 }

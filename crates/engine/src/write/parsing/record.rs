@@ -48,6 +48,14 @@ impl NewRecord {
         }
     }
 
+    /// Whether the source that a record was read from has other times for it than the stored ones. Times that come with the
+    /// same content from anywhere else are ignored.
+    pub(crate) fn has_other_times(&self, created: i64, changed: i64) -> bool {
+        let is_other = |given: Option<i64>, stored| given.is_some_and(|given| given != stored);
+        self.read_at.is_some()
+            && (is_other(self.created, created) || is_other(self.changed, changed))
+    }
+
     /// # Errors
     /// A validation error for a record of more bytes than `max`.
     fn check_size(&self, max: usize) -> Result<(), ValidationError> {
