@@ -2,6 +2,9 @@ import { setImmediate as otherWork } from 'node:timers/promises';
 import { type Cosift, open } from 'cosift';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
+import { openDatabases } from '../../src/databases/index.js';
+import { readSyncStatus } from '../../src/sync/open-sync.js';
+import { temporaryDirectory } from '../helpers/processes.js';
 
 /** Rows that are read when the test says so. */
 class PausedRows {
@@ -107,4 +110,17 @@ describe.skipIf(NO_SERVER !== undefined)(`a store of two${NO_SERVER ? ` (${NO_SE
     expect(await second.once()).toMatchObject({ written: 1 });
     await second.close();
   });
+});
+
+test('a process that only reads a directory sees how far the sync of another one is', async () => {
+  const directory = await temporaryDirectory();
+  await using writer = await open(directory);
+  const facts = await writer.createDatabase('facts', { embed: { columns: ['none'] } });
+  const reader = await openDatabases({ directory, readOnly: true });
+  const status = () => readSyncStatus(reader, 'facts', 'shop');
+  expect(await status()).toMatchObject({ state: 'new', records: 0 });
+  await using sync = await facts.sync({ name: 'shop', rows: () => [{ sku: 'a' }, { sku: 'b' }], key: 'sku' });
+  await sync.once();
+  expect(await status()).toMatchObject({ state: 'in_step', records: 2 });
+  await reader.close();
 });

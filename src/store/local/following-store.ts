@@ -15,6 +15,8 @@ import type {
   StorePages,
   StoreQueryRequest,
   StoreSearch,
+  SyncState,
+  SyncStateRequest,
 } from '../record-store.js';
 import type { DatabaseProgress } from '../store-state.js';
 import { type LocalOptions, LocalStore, openEngine } from './local-store.js';
@@ -79,6 +81,10 @@ export class FollowingStore extends LocalStore {
 
   override changes(id: string, request: StoreChangesRequest, signal?: AbortSignal): Promise<Uint8Array> {
     return this.#fresh(id, () => super.changes(id, request, signal));
+  }
+
+  override syncState(id: string, request: SyncStateRequest): Promise<SyncState> {
+    return this.#fresh(id, () => super.syncState(id, request));
   }
 
   override watch(onWritten: (id: string | undefined) => void): void {
