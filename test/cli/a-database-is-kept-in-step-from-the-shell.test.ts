@@ -1,15 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { open } from 'cosift';
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
-import { inFull } from '../helpers/full.js';
+import { describe, expect, test } from 'vitest';
 import { Command, cosift, temporaryDirectory } from '../helpers/processes.js';
-import { Random } from '../helpers/random.js';
 import { NO_SQLITE, sqlite } from '../sync/sqlite.js';
-
-const KILLS = inFull(100, 4);
 
 async function dataIn(directory: string, database: string): Promise<Record<string, unknown>> {
   await using databases = await open(directory, { threads: 1 });
@@ -262,68 +256,4 @@ test('what cannot be followed is refused, and no password is shown', async () =>
     expect(stdout + stderr).not.toContain('hunter2');
     expect(code).toBe(1);
   }
-});
-
-describe.skipIf(NO_SERVER !== undefined)(`a table of PostgreSQL${NO_SERVER ? ` (${NO_SERVER})` : ''}`, () => {
-  let server: PostgresServer;
-  let url: string;
-  beforeAll(async () => {
-    server = await PostgresServer.start();
-    url = await server.createDatabase();
-  });
-  afterAll(() => server?.stop());
-
-  test('loses nothing by kill -9 of the sync, under writers', async () => {
-    const directory = await temporaryDirectory();
-    const client = new pg.Client(url);
-    await client.connect();
-    await client.query(
-      "CREATE TABLE items (id int PRIMARY KEY, name text); INSERT INTO items SELECT n, 'item ' || n FROM generate_series(1, 3000) AS n",
-    );
-    const random = new Random(7);
-    const args = [
-      '--from',
-      'env:ITEMS',
-      '--table',
-      'items',
-      '--columns',
-      'name',
-      '--database',
-      'items',
-      '--data',
-      directory,
-    ];
-    const run = (...more: string[]) => new Command(['sync', 'run', ...args, ...more], { ITEMS: url });
-    // Nothing is embedded: no record has this column.
-    await cosift('databases', 'create', 'items', '--embed', 'none', '--data', directory);
-    for (let kill = 0; kill < KILLS; kill += 1) {
-      const sync = run('--every', '10ms', '--max-deletes', '1000000');
-      // The moment of the kill is one of its work, not one of the clock.
-      for (let change = random.below(60); change >= 0; change -= 1) {
-        const id = 1 + random.below(3_200);
-        if (random.chance(30)) await client.query('DELETE FROM items WHERE id = $1', [id]);
-        else if (random.chance(50)) {
-          await client.query(
-            'UPDATE items SET id = id + 10000 WHERE id = $1 AND NOT EXISTS (SELECT FROM items WHERE id = $1 + 10000)',
-            [id],
-          );
-        } else {
-          await client.query(
-            "INSERT INTO items VALUES ($1, 'new') ON CONFLICT (id) DO UPDATE SET name = items.name || '!'",
-            [id],
-          );
-        }
-      }
-      if (random.chance(50)) await Promise.race([sync.waitFor('stdout', /in step/), sync.ended()]);
-      sync.child.kill('SIGKILL');
-      await sync.ended();
-    }
-    const last = run('--once', '--max-deletes', '1000000');
-    expect(await last.ended()).toBe(0);
-    const { rows } = await client.query("SELECT 'items/' || id AS key, name FROM items");
-    await client.end();
-    expect(await dataIn(directory, 'items')).toEqual(
-      Object.fromEntries(rows.map(({ key, name }) => [key, { name }])),
-    );
-  });
 });
