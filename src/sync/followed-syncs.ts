@@ -6,7 +6,7 @@ import type { ConfiguredSync } from './configured-syncs.js';
 import { ensureDatabase } from './ensure-database.js';
 import { openSync } from './open-sync.js';
 import { openTableSource } from './sources/table-source.js';
-import { FIRST_PAUSE_MS, failureOf, MAX_PAUSE_MS, type Sync, storedStatus } from './sync.js';
+import { FIRST_PAUSE_MS, failureOf, MAX_PAUSE_MS, NO_STATE, type Sync, storedStatus } from './sync.js';
 import { describeSync, onChange } from './sync-description.js';
 import type { SyncCounts, SyncProgress } from './sync-progress.js';
 
@@ -88,7 +88,7 @@ export class FollowedSync {
   }
 
   async describe(): Promise<SyncDescription> {
-    const status = await (this.#sync?.status() ?? { ...storedStatus(NOTHING), ...this.#failure });
+    const status = await (this.#sync?.status() ?? { ...storedStatus(NO_STATE), ...this.#failure });
     const requested = [...this.#requested];
     return { ...describeSync(this.name, this.#id, status), ...(requested.length > 0 && { requested }) };
   }
@@ -119,6 +119,7 @@ export class FollowedSync {
         this.lastInStep = this.#last.in_step_as_of ?? this.lastInStep;
         return this.#last;
       },
+      ['state', 'reason', 'refused', 'withheld'],
       ({ state, reason, records, refused, withheld }) => {
         const facts = { sync: name, database, state, ...(reason && { reason }), records, refused, withheld };
         if (state === 'in_step') log.info(facts, 'sync');
@@ -167,5 +168,3 @@ export class FollowedSync {
       this.totals[what] += counts[what];
   }
 }
-
-const NOTHING = { state: null, records: 0, keys: [] };

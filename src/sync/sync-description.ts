@@ -37,9 +37,10 @@ function describePass({ at, read, written, unchanged, deleted }: NonNullable<Syn
   return { at: at.toISOString(), read, written, unchanged, deleted };
 }
 
-/** Returns a function that shows a description if it differs from the last one besides its times and counts of progress. */
+/** Returns a function that reads a description, and shows it if one of `members` differs from the last time. */
 export function onChange(
   read: () => Promise<SyncDescription>,
+  members: readonly (keyof SyncDescription)[],
   show: (description: SyncDescription) => void | Promise<void>,
 ): () => Promise<void> {
   let last = '';
@@ -50,8 +51,7 @@ export function onChange(
       .catch(() => undefined)
       .then(async () => {
         const description = await read();
-        const { state, records, refused, withheld, reason } = description;
-        const facts = JSON.stringify({ state, records, refused, withheld, reason });
+        const facts = JSON.stringify(members.map((member) => description[member]));
         if (facts === last) return;
         last = facts;
         await show(description);

@@ -56,6 +56,9 @@ export interface SyncStatus {
   lastWholePass?: SyncCounts & { at: Date };
 }
 
+/** What a store has of a sync before its first commit. */
+export const NO_STATE: SyncState = { state: null, records: 0, keys: [] };
+
 /** @internal The status of a sync that may not be open, by what it has stored. */
 export function storedStatus({ state: text, records }: SyncState): SyncStatus {
   const stored = parseState(text);
@@ -153,6 +156,7 @@ export class Sync {
    * so many.
    */
   async confirm(max = Number.POSITIVE_INFINITY): Promise<SyncCounts> {
+    if (!(max >= 0)) throw new CosiftError('invalid_request', `max: is ${max}, must be a number of records`);
     return await this.#now({ whole: true, confirmed: max });
   }
 
@@ -177,7 +181,7 @@ export class Sync {
     } catch (error) {
       // It was not created yet, or was dropped.
       if (!isCode(error, 'database_not_found')) throw error;
-      return { state: null, records: 0, keys: [] };
+      return NO_STATE;
     }
   }
 

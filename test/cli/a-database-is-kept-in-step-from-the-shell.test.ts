@@ -107,11 +107,14 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
     const config = path.join(directory, 'cosift.json');
     const products = { database: 'shop', from: `sqlite:${file}`, table: 'products', columns: ['name'] };
     const away = { ...products, database: 'away', from: 'postgres://user:hunter2@127.0.0.1:9/none' };
-    const sources = { away, products: { ...products, every: '1h' } };
+    const lost = { ...products, database: 'lost', from: 'env:NOT_SET' };
+    const sources = { away, lost, products: { ...products, every: '1h' } };
     await writeFile(config, JSON.stringify({ data, sync: sources }));
     // Nothing is embedded: no record has this column.
     for (const id of ['shop', 'away'])
       await cosift('databases', 'create', id, '--embed', 'none', '--data', data);
+    const before = await cosift('sync', 'status', '--config', config);
+    expect(before).toMatchObject({ code: 0, stdout: expect.stringContaining('lost  not read yet') });
     const server = new Command(['serve', '--port', '0', '--config', config]);
     const [, url = ''] = await server.waitFor('stdout', /listening on (\S+)\n/);
     await server.waitFor('stderr', /"sync":"products",.*"state":"in_step"/);
@@ -123,7 +126,9 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
       stdout: expect.stringMatching(/^products {2}in step as of .* · 30 records\n$/),
     });
     const shown = await sync('status');
-    expect(shown.stdout).toMatch(/^away {2}waiting: .*\nproducts {2}in step/);
+    expect(shown.stdout).toMatch(
+      /^away {2}waiting: .*\nlost {2}failed: the environment variable NOT_SET is not set .*\nproducts {2}in step/,
+    );
     expect((await sync('status', '--database', 'away', '--json')).stdout).toMatch(/^{"name":"away",.*}\n$/);
     await sqlite(file, "UPDATE products SET name = 'new' WHERE id = 1", 'DELETE FROM products WHERE id > 10');
     expect(await sync('reconcile', 'products')).toMatchObject({
@@ -144,9 +149,10 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
       stdout: '10 rows: 0 written, 10 unchanged, 20 deleted\n',
     });
     for (const [args, reason] of [
-      [['reconcile'], 'name a source: away, products'],
-      [['confirm', 'prodcuts'], 'the server follows only away, products'],
+      [['reconcile'], 'name a source: away, lost, products'],
+      [['confirm', 'prodcuts'], 'the server follows only away, lost, products'],
       [['reconcile', 'products', '--key', 'wrong'], 'the key is not valid'],
+      [['reconcile', 'lost'], 'the environment variable NOT_SET is not set'],
       [['confirm', 'products', '--max-deletes', '9'], '--max-deletes cannot be used with --url'],
     ] as const) {
       const [command, ...more] = args;
@@ -157,6 +163,11 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
     }
     const beside = await cosift('sync', 'reconcile', 'products', '--config', config);
     expect(beside).toMatchObject({ code: 1, stderr: expect.stringContaining('give --url') });
+    const endless = new Command(['sync', 'reconcile', 'away', '--url', url, '--data', data]);
+    await endless.waitFor('stderr', /waiting: /);
+    endless.child.kill('SIGINT');
+    expect(await endless.ended()).toBe(130);
+    expect(endless.stderr).toContain('The server goes on.');
     server.child.kill('SIGTERM');
     expect(await server.ended()).toBe(0);
     expect(server.stderr + shown.stdout).not.toContain('hunter2');
@@ -230,6 +241,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
         return JSON.parse(shown.stdout || '{}').records;
       })
       .toBe(3);
+    expect(server.stderr.match(/"sync":"products"/g)).toHaveLength(1);
     server.child.kill('SIGTERM');
     await server.ended();
     const once = run(['sync', 'run', '--once']);

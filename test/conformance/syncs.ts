@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type IterableSource, Sync, type SyncSettings } from '../../src/sync/index.js';
-import { storedStatus } from '../../src/sync/sync.js';
+import {
+  describeSync,
+  type IterableSource,
+  Sync,
+  type SyncSettings,
+  type SyncStatus,
+  storedStatus,
+} from '../../src/sync/index.js';
 import { RowSource } from '../helpers/row-source.js';
 import type { OpenDatabases } from './open-databases.js';
 import { SharedDatabases } from './shared-databases.js';
@@ -74,6 +80,27 @@ export function describeSyncs(open: OpenDatabases): void {
       expect(source.asked).toEqual(['complete', 'changes']);
       expect(await sync.once()).toMatchObject({ read: 0, written: 0, deleted: 0 });
       expect(await contentOf(database)).toEqual({ 'shop/a': { text: 'changed' }, 'shop/c': row('c').data });
+      await sync.close();
+    });
+
+    test('tells how far a pass is', async () => {
+      const database = await shared.create({});
+      const statuses: Promise<SyncStatus>[] = [];
+      const sync = openSync(database, new RowSource([row('a'), row('b')]), {
+        name: 'shop',
+        onProgress: () => void statuses.push(sync.status()),
+      });
+      await sync.once();
+      const [during] = await Promise.all(statuses);
+      expect(during).toMatchObject({ state: 'reading', progress: { rows: 2, total: 2 } });
+      expect(describeSync('shop', database.id, during as SyncStatus).progress).toEqual({
+        rows: 2,
+        total: 2,
+        rows_per_second: during?.progress?.rowsPerSecond,
+        seconds_left: 0,
+      });
+      expect(during?.progress?.rowsPerSecond).toBeGreaterThan(0);
+      expect((await sync.status()).progress).toBe(undefined);
       await sync.close();
     });
 

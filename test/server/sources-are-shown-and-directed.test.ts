@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { configuredSyncs } from '../../src/sync/index.js';
 import { NO_SQLITE, sqlite } from '../sync/sqlite.js';
 import { Service } from './service.js';
@@ -149,5 +150,38 @@ describe.skipIf(NO_SQLITE !== undefined)(`sources${NO_SQLITE ? ` (${NO_SQLITE})`
     process.env.TESTED_SOURCE = `sqlite:${file}`;
     expect(await made('unset/reconcile')).toMatchObject({ state: 'in_step', database: 'late', records: 20 });
     expect((await of('unset')).reason).toBe(undefined);
+  });
+});
+
+describe.skipIf(NO_SERVER !== undefined)(`a table of PostgreSQL${NO_SERVER ? ` (${NO_SERVER})` : ''}`, () => {
+  test('is waited for while its server is down, and read at once when somebody asks', async () => {
+    const server = await PostgresServer.start();
+    const url = await server.createDatabase();
+    const { pathname } = new URL(url);
+    const run = (statement: string) => server.run(statement, pathname.slice(1));
+    await run('CREATE TABLE items (id int PRIMARY KEY, name text)');
+    await run("INSERT INTO items VALUES (1, 'a'), (2, 'b')");
+    const source = { database: 'items', from: url, table: 'items', columns: ['name', 'id'], every: '20ms' };
+    // Nothing is embedded: no record has text in this column.
+    const syncs = configuredSyncs({ items: { ...source, embed: ['id'] } });
+    const service = await Service.start({}, { syncs });
+    const read = async () => (await service.call('GET', '/v1/sync')).body.syncs[0];
+    const until = (expected: object) => expect.poll(read, { timeout: 20_000 }).toMatchObject(expected);
+    const reason = expect.any(String);
+    try {
+      await until({ state: 'in_step', records: 2 });
+      await run("INSERT INTO items VALUES (3, 'c')");
+      await until({ state: 'in_step', records: 3 });
+      await server.kill();
+      await until({ state: 'waiting', records: 3, reason, next_attempt: expect.any(String) });
+      await server.restart();
+      await run("INSERT INTO items VALUES (4, 'd')");
+      expect((await service.call('POST', '/v1/sync/items/reconcile')).status).toBe(202);
+      await until({ state: 'in_step', records: 4, last_whole_pass: { read: 4 } });
+      expect((await read()).reason).toBe(undefined);
+    } finally {
+      await service.stop();
+      await server.stop();
+    }
   });
 });

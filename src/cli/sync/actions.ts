@@ -75,6 +75,7 @@ export async function run(name: string | undefined, options: SyncOptions): Promi
     );
     const show = onChange(
       () => described(sync, definition),
+      ['state', 'reason', 'refused', 'withheld', 'records'],
       async (description) => {
         bar.clear();
         await printStatus(description, options);
@@ -116,7 +117,7 @@ async function storedDescriptions(
   options: SyncOptions,
 ): Promise<SyncDescription[]> {
   const { readSyncStatus } = await import('../../sync/open-sync.js');
-  const { describeSync } = await import('../../sync/index.js');
+  const { describeSync, NO_STATE, storedStatus } = await import('../../sync/index.js');
   const configured = await configuredIn(options);
   const wanted =
     options.database === undefined
@@ -139,7 +140,12 @@ async function storedDescriptions(
   try {
     const descriptions: SyncDescription[] = [];
     for (const { name, database } of wanted) {
-      descriptions.push(describeSync(name, database, await readSyncStatus(databases, database, name)));
+      const status = await readSyncStatus(databases, database, name).catch((error) => {
+        // A server creates the database of a source in its first pass.
+        if (options.database !== undefined || !isCode(error, 'database_not_found')) throw error;
+        return storedStatus(NO_STATE);
+      });
+      descriptions.push(describeSync(name, database, status));
     }
     return descriptions;
   } finally {
