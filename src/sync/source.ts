@@ -74,6 +74,10 @@ export interface SyncSource {
    * only without `whole`.
    */
   round(bookmark: Bookmark | null, whole: boolean, signal: AbortSignal): Promise<Round | null>;
+  /** Whether a round may find changes since the last one. Sources without it are asked for rounds only. */
+  readonly hasChanged?: (signal: AbortSignal) => Promise<boolean>;
+  /** Removes what the source made at its server. */
+  forget?(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 

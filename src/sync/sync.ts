@@ -14,6 +14,9 @@ const MAX_ATTEMPTS = 10;
 export const FIRST_PAUSE_MS = 500;
 export const MAX_PAUSE_MS = 60_000;
 
+/** Milliseconds after which a source that can tell whether it has changed is asked again. */
+const LOOK_MS = 100;
+
 export interface SyncSettings {
   /** The records of the source have keys that begin with it and `/`. */
   name: string;
@@ -207,10 +210,16 @@ export class Sync {
   }
 
   async #follow(everyMs: number): Promise<never> {
+    const { signal } = this.#end;
     for (;;) {
       await this.inStep();
       this.#nextPass = new Date(Date.now() + everyMs);
-      await sleep(everyMs, this.#end.signal);
+      const next = performance.now() + everyMs;
+      for (let left = everyMs; left > 0; left = next - performance.now()) {
+        const { hasChanged } = this.#source;
+        await sleep(hasChanged ? Math.min(left, LOOK_MS) : left, signal);
+        if (hasChanged && (await this.#queued(() => hasChanged(signal)))) break;
+      }
       this.#nextPass = undefined;
     }
   }

@@ -192,14 +192,28 @@ export async function remove(name: string | undefined, options: SyncOptions): Pr
     });
     const records = deleteRecords ? `deleted ${plural(deleted, 'record')}` : 'its records stay';
     await writeLines([`"${definition.name}" is forgotten; ${records}`]);
+    if (definition.source !== undefined) await forget(definition.source, signal);
   } finally {
     await databases.close();
   }
 }
 
+/** Removes what was made at the server of a source. */
+async function forget(definition: ConfiguredSync['source'], signal: AbortSignal): Promise<void> {
+  if (definition.stream === undefined) return;
+  const { openTableSource } = await import('../../sync/index.js');
+  const source = await openTableSource(definition);
+  try {
+    await source.forget?.(signal);
+    await writeLines([`the slot and the publication ${definition.stream} of its server are dropped`]);
+  } finally {
+    await source.close();
+  }
+}
+
 async function named(name: string, database: string, options: SyncOptions) {
   await checkDataDirectory(options);
-  return { definition: { name, database }, databases: await openSyncDirectory(options) };
+  return { definition: { name, database, source: undefined }, databases: await openSyncDirectory(options) };
 }
 
 /** Makes one pass, or lets a server make it. */

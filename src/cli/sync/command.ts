@@ -135,6 +135,10 @@ function sourceCommand(name: string, description: string, keyMeaning = KEY): Cli
     .option('--key <names>', keyMeaning, parseColumns)
     .option('--where <sql>', 'condition in SQL on the columns of a row; other rows count as absent')
     .option(
+      '--stream <name>',
+      'replication slot and publication of PostgreSQL to make and follow, such as cosift_products (default: none)',
+    )
+    .option(
       '--types <column=type>',
       `${COLUMN_TYPES.join(', ')}: for columns that are not stored as their own type says, comma-separated; may be repeated`,
       parseTypes,

@@ -17,6 +17,7 @@ export interface SourceOptions {
   columns?: string[];
   key?: string[];
   where?: string;
+  stream?: string;
   types?: Record<string, ColumnType>;
   every?: string;
   maxDeletes?: number;
@@ -40,6 +41,7 @@ export const DESCRIPTION = [
   'columns',
   'key',
   'where',
+  'stream',
   'types',
   'every',
   'maxDeletes',
@@ -57,7 +59,9 @@ export async function definitionOf(
   const [problem] = TABLE_SOURCE.from(from, '');
   // The error does not show the value, which may have a password.
   if (problem !== undefined) throw invalid(`--from: ${problem.detail}`);
-  const { table, query, where, types, key, every = DEFAULT_EVERY, maxDeletes } = options;
+  const { table, query, where, stream, types, key, every = DEFAULT_EVERY, maxDeletes } = options;
+  const [badStream] = stream === undefined ? [] : TABLE_SOURCE.stream(stream, '');
+  if (badStream !== undefined) throw invalid(`--stream: ${badStream.detail}`);
   const columns = columnNames(options.columns ?? []).filter((column) => column !== '');
   const embed = options.embed && columnNames(options.embed);
   try {
@@ -73,6 +77,7 @@ export async function definitionOf(
       table,
       query,
       where,
+      stream,
       types,
       columns,
       key: key && columnNames(key),

@@ -18,6 +18,11 @@ export interface TableDefinition {
   types?: Readonly<Record<string, ColumnType>> | undefined;
   /** Whether row-level security may hide rows, which then count as absent. */
   rls?: boolean | undefined;
+  /**
+   * The name of a replication slot and a publication of PostgreSQL, which are made if they are missing, and tell at once which
+   * rows are changed. It begins with `cosift_`.
+   */
+  stream?: string | undefined;
 }
 
 /**

@@ -1,6 +1,15 @@
 import { CosiftError } from '../../errors.js';
 import { COLUMN_TYPES } from '../../readers/column-types.js';
-import { flag, mapOf, members, name, type OptionCheck, oneOf, secret } from '../../schema/option-checks.js';
+import {
+  flag,
+  mapOf,
+  matching,
+  members,
+  name,
+  type OptionCheck,
+  oneOf,
+  secret,
+} from '../../schema/option-checks.js';
 import type { SyncSource } from '../source.js';
 import type { TableDefinition } from './definition.js';
 
@@ -15,6 +24,9 @@ export interface TableSource extends Omit<TableDefinition, 'key'> {
 const FROM = /^(postgres(ql)?:\/\/.|sqlite:.|env:[A-Za-z_][A-Za-z0-9_]*$)/s;
 const FORMS =
   'postgres://USER@HOST/DATABASE, sqlite:PATH, or env:NAME with such a text in the environment variable';
+
+/** No other slot is moved or dropped by mistake. */
+const STREAM = /^cosift_[a-z0-9_]{1,56}$/;
 
 /** A list of columns that is not empty. */
 export const columnList: OptionCheck = (value, pointer) =>
@@ -38,6 +50,7 @@ export const TABLE_SOURCE = {
   times: members({ created: name, changed: name }, []),
   types: mapOf(oneOf(...COLUMN_TYPES)),
   rls: flag,
+  stream: matching('cosift_ and 1 to 56 of a-z 0-9 _', STREAM),
 } as const satisfies Readonly<Record<string, OptionCheck>>;
 
 /**
@@ -57,6 +70,8 @@ export async function openTableSource({ from, key, ...rest }: TableSource): Prom
     const { PostgresSource } = await import('./postgres/source.js');
     return new PostgresSource(place, definition);
   }
+  if (definition.stream !== undefined)
+    throw new CosiftError('source_failed', '`stream` needs a table of PostgreSQL');
   const { SqliteSource } = await import('./sqlite/source.js');
   return new SqliteSource(path, definition);
 }

@@ -9,6 +9,8 @@ import { type SqlType, sqlTypes } from './sql-types.js';
 export interface Relation {
   /** What stands after FROM. */
   from: string;
+  /** The table with its schema, quoted; absent for a query. */
+  table?: string | undefined;
   /** `poll`: the rows that changed are found by their transactions. `scan`: all rows are read. */
   method: 'poll' | 'scan';
   columns: readonly ColumnReader[];
@@ -56,9 +58,12 @@ export async function readRelation(snapshot: Snapshot, definition: TableDefiniti
     }
   }
   const reason = reasonToScan(definition, server, found, typeOf);
+  if (definition.stream !== undefined && reason !== undefined)
+    throw new CosiftError('source_failed', `\`stream\` is not possible: ${reason}`);
   const declared = definition.columns.map((name) => ({ name, type: typeOf(name).name }));
   return {
     from,
+    table: found?.name,
     method: reason === undefined ? 'poll' : 'scan',
     columns,
     key: keys,

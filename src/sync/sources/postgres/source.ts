@@ -1,10 +1,20 @@
 import { createHash } from 'node:crypto';
 import { CosiftError } from '../../../errors.js';
-import type { Bookmark, Round, SourceBatch, SourceRow, SourceShape, SyncSource } from '../../source.js';
+import {
+  type Bookmark,
+  keyOf,
+  type Round,
+  type SourceBatch,
+  type SourceRow,
+  type SourceShape,
+  type SyncSource,
+} from '../../source.js';
 import type { TableDefinition } from '../definition.js';
 import { BadValue, batchesOf, dataOf } from '../row-values.js';
+import { ChangeLog, type LoggedChanges, type LogPosition } from './change-log.js';
 import { instantOfTime } from './column-readers.js';
 import { type Snapshot, SourceConnection, type TextRow } from './connection.js';
+import { Moment, xidOf } from './moment.js';
 import { lockableName, type Relation, readRelation } from './relation.js';
 import { CHUNK, Statements } from './statements.js';
 
@@ -26,6 +36,8 @@ type TableBookmark = {
   horizon?: string;
   /** The snapshot as PostgreSQL writes it. Polls only. */
   snapshot?: string;
+  /** Where the log of changes is read next, if there is one. */
+  log?: LogPosition | undefined;
   /** Scans only. */
   digest?: string;
 };
@@ -34,10 +46,22 @@ type TableBookmark = {
 export class PostgresSource implements SyncSource {
   readonly #connection: SourceConnection;
   readonly #definition: TableDefinition;
+  readonly #log: ChangeLog | undefined;
+  readonly hasChanged?: (signal: AbortSignal) => Promise<boolean>;
+  /** Why the log of changes could not be read. The next round fails with it. */
+  #logFailure: unknown;
 
   constructor(url: string, definition: TableDefinition) {
     this.#connection = new SourceConnection(url);
     this.#definition = definition;
+    if (definition.stream === undefined) return;
+    const log = new ChangeLog(definition.stream);
+    this.#log = log;
+    this.hasChanged = (signal) =>
+      log.hasChanged(this.#connection, signal).catch((error: unknown) => {
+        this.#logFailure = error;
+        return true;
+      });
   }
 
   async shape(signal: AbortSignal): Promise<SourceShape> {
@@ -49,18 +73,29 @@ export class PostgresSource implements SyncSource {
 
   async round(before: Bookmark | null, whole: boolean, signal: AbortSignal): Promise<Round | null> {
     const readAt = new Date();
+    const failure = this.#logFailure;
+    this.#logFailure = undefined;
+    if (failure !== undefined) throw failure;
     const { snapshot, relation } = await this.#open(signal);
     try {
       const statements = new Statements(relation, this.#definition);
-      const known = this.#comparable(before as TableBookmark | null, relation);
-      const parts = { relation, statements, readAt, signal, snapshot };
-      return relation.method === 'poll'
-        ? await this.#poll(parts, whole ? undefined : known)
-        : await this.#scan(parts, whole ? undefined : known);
+      const comparable = this.#comparable(before as TableBookmark | null, relation);
+      const known = whole ? undefined : comparable;
+      const log = (before as TableBookmark | null)?.log;
+      const parts = { relation, statements, readAt, signal, snapshot, log };
+      if (relation.method === 'scan') return await this.#scan(parts, known);
+      const moment = await Moment.of(snapshot);
+      const logged = known && (await this.#log?.changes(snapshot, moment, known.log));
+      if (logged === undefined) return await this.#poll(parts, moment, known);
+      return await this.#logged(parts, moment, logged);
     } catch (error) {
       await snapshot.end();
       throw error;
     }
+  }
+
+  async forget(signal: AbortSignal): Promise<void> {
+    await this.#log?.drop(this.#connection, signal);
   }
 
   close(): Promise<void> {
@@ -79,7 +114,10 @@ export class PostgresSource implements SyncSource {
     }
     const snapshot = await this.#connection.snapshot({ signal, rls, locked });
     try {
-      return { snapshot, relation: await readRelation(snapshot, this.#definition) };
+      const relation = await readRelation(snapshot, this.#definition);
+      const key = relation.key.map(({ name }) => name);
+      await this.#log?.check(snapshot, relation.table as string, key);
+      return { snapshot, relation };
     } catch (error) {
       await snapshot.end();
       throw error;
@@ -138,10 +176,10 @@ export class PostgresSource implements SyncSource {
   }
 
   /** The rows that changed since the bookmark, or all rows without one; null if nothing has changed. */
-  async #poll(parts: Parts, before: TableBookmark | undefined): Promise<Round | null> {
+  async #poll(parts: Parts, moment: Moment, before: TableBookmark | undefined): Promise<Round | null> {
     const { relation, statements, readAt, snapshot } = parts;
-    const moment = await momentOf(snapshot);
-    if (before?.snapshot === moment.text) {
+    // A log of changes needs a position to begin with.
+    if (before?.snapshot === moment.text && this.#log === undefined) {
       await snapshot.end();
       return null;
     }
@@ -157,18 +195,59 @@ export class PostgresSource implements SyncSource {
       count: () => final.count,
       bookmark: () => ({
         ...this.#bookmarkOf(relation),
-        horizon: String(final.moment.horizon),
-        snapshot: final.moment.text,
+        ...placeOf(final.moment, final.position),
       }),
       close: () => final.snapshot.end(),
     };
+  }
+
+  /** The rows whose keys the log has. */
+  async #logged(
+    { relation, statements, readAt, snapshot }: Parts,
+    moment: Moment,
+    { keys, next }: LoggedChanges,
+  ): Promise<Round | null> {
+    if (keys.length === 0) {
+      await snapshot.end();
+      return null;
+    }
+    const batches = async function* (this: PostgresSource): AsyncGenerator<SourceBatch> {
+      for (let at = 0; at < keys.length; at += CHUNK) {
+        const chunk = keys.slice(at, at + CHUNK);
+        const parts = relation.key.map((_, part) => chunk.map((key) => key[part]));
+        const rows = await snapshot.rows(statements.ofKeys(), parts);
+        const texts = await snapshot.rows(statements.keyTexts(), parts);
+        const keyIn = (row: TextRow) => keyOf(row.slice(0, parts.length) as string[]);
+        const found = new Set(rows.map(keyIn));
+        yield* this.#batches(one(rows), relation);
+        yield { rows: [], gone: texts.map(keyIn).filter((key) => !found.has(key)) };
+      }
+    };
+    return {
+      kind: 'changes',
+      readAt,
+      batches: batches.call(this),
+      bookmark: () => ({ ...this.#bookmarkOf(relation), ...placeOf(moment, next) }),
+      close: () => snapshot.end(),
+    };
+  }
+
+  /** Yields the rows of a poll, and keeps where the log of changes goes on after them. */
+  async *#changes(
+    parts: Parts,
+    final: FinalSnapshot,
+    since: string | undefined,
+    total: number,
+  ): AsyncGenerator<TextRow[]> {
+    yield* this.#changedRows(parts, final, since, total);
+    final.position = await this.#log?.position(final.snapshot, final.moment, parts.log);
   }
 
   /**
    * Yields the rows that transactions from `since` on have written; without it, all rows, `total` in number. Many rows are read in short
    * transactions. What changes meanwhile is read after them, so that all that was read is at last that of `final`.
    */
-  async *#changes(
+  async *#changedRows(
     parts: Parts,
     final: FinalSnapshot,
     since: string | undefined,
@@ -194,7 +273,7 @@ export class PostgresSource implements SyncSource {
       yield* this.#chunks(parts, horizon);
       const again = await this.#open(signal);
       final.snapshot = again.snapshot;
-      final.moment = await momentOf(again.snapshot);
+      final.moment = await Moment.of(again.snapshot);
       if (again.relation.layout !== relation.layout || again.relation.identity !== relation.identity) {
         throw new CosiftError('source_unavailable', 'the table of the source was changed while it was read');
       }
@@ -255,22 +334,8 @@ interface Parts {
   readAt: Date;
   signal: AbortSignal;
   snapshot: Snapshot;
-}
-
-/** What a snapshot of PostgreSQL sees. */
-interface Moment {
-  text: string;
-  /** The oldest transaction that is open: everything before it is seen, unless it was rolled back. */
-  horizon: bigint;
-  /** The first transaction that has not begun. */
-  next: bigint;
-}
-
-async function momentOf(snapshot: Snapshot): Promise<Moment> {
-  const [[text, horizon, next] = []] = (await snapshot.rows(
-    'SELECT s::text, pg_snapshot_xmin(s)::text, pg_snapshot_xmax(s)::text FROM (SELECT pg_current_snapshot() AS s) AS now',
-  )) as string[][];
-  return { text: text as string, horizon: BigInt(horizon as string), next: BigInt(next as string) };
+  /** Where the log of changes was read to. */
+  log: LogPosition | undefined;
 }
 
 /** Whether the rows that changed since a bookmark can be told. A server that was reset to an earlier moment has older transactions. */
@@ -289,6 +354,7 @@ class FinalSnapshot {
   snapshot: Snapshot;
   moment: Moment;
   count = 0;
+  position: LogPosition | undefined;
 
   constructor(snapshot: Snapshot, moment: Moment) {
     this.snapshot = snapshot;
@@ -306,9 +372,13 @@ async function countOf(snapshot: Snapshot, statements: Statements): Promise<numb
   return Number(count);
 }
 
-/** The number of a transaction in the rows of tables, which have its lower 32 bits. */
-function xidOf(transaction: string): string {
-  return String(BigInt.asUintN(32, BigInt(transaction)));
+/** The members of a bookmark that say where a round ended. */
+function placeOf({ horizon, text }: Moment, log: LogPosition | undefined) {
+  return { horizon: String(horizon), snapshot: text, log };
+}
+
+async function* one<T>(item: T): AsyncGenerator<T> {
+  yield item;
 }
 
 /** Yields the rows of a query, a batch at a time. */

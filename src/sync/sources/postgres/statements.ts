@@ -43,7 +43,25 @@ export class Statements {
     return `SELECT ${this.#columns} FROM ${this.#relation.from}${this.#where([CHANGED])}`;
   }
 
-  /** The number of these rows, at most that of the second parameter. */
+  /** The rows with the given keys. Each parameter is the list of the texts of a column of the key. */
+  ofKeys(): string {
+    const values = this.#given((value) => value);
+    return `SELECT ${this.#columns} FROM ${this.#relation.from}${this.#where([`(${this.#key}) IN (${values})`])}`;
+  }
+
+  /** The given keys as the rows have them: not all texts of a value are the same. */
+  keyTexts(): string {
+    return this.#given((value) => `${value}::text`);
+  }
+
+  #given(shown: (value: string) => string): string {
+    const { key } = this.#relation;
+    const values = key.map(({ type }, at) => shown(`k${at}::${type}`)).join(', ');
+    const lists = key.map((_, at) => `$${at + 1}::text[]`).join(', ');
+    return `SELECT ${values} FROM unnest(${lists}) AS given (${key.map((_, at) => `k${at}`).join(', ')})`;
+  }
+
+  /** The number of the rows that transactions from the one of the first parameter on have written, at most the second one. */
   changedCount(): string {
     return `SELECT count(*) FROM (SELECT FROM ${this.#relation.from}${this.#where([CHANGED])} LIMIT $2) AS changed`;
   }
