@@ -216,7 +216,7 @@ export class Sync {
       this.#nextPass = new Date(Date.now() + everyMs);
       const next = performance.now() + everyMs;
       for (let left = everyMs; left > 0; left = next - performance.now()) {
-        const { hasChanged } = this.#source;
+        const hasChanged = this.#source?.hasChanged;
         await sleep(hasChanged ? Math.min(left, LOOK_MS) : left, signal);
         if (hasChanged && (await this.#queued(() => hasChanged(signal)))) break;
       }

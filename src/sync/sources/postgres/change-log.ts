@@ -14,7 +14,7 @@ const MAX_ENDS = 100_000;
 /** Bytes of the log that the server may keep for the slot. */
 const MAX_KEPT = 1_073_741_824;
 /** Milliseconds that the creation of a slot waits for the end of open transactions. */
-const CREATE_MS = 5_000;
+const CREATE_MS = 2_000;
 /** Milliseconds in which the server must have written its log to the disk. */
 const FLUSH_MS = 5_000;
 const FLUSH_PAUSE_MS = 10;
