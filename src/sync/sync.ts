@@ -62,7 +62,7 @@ export interface SyncStatus {
 /** What a store has of a sync before its first commit. */
 export const NO_STATE: SyncState = { state: null, records: 0, keys: [] };
 
-/** @internal The status of a sync that may not be open, by what it has stored. */
+/** The status of a sync that may not be open, by what it has stored. */
 export function storedStatus({ state: text, records }: SyncState): SyncStatus {
   const stored = parseState(text);
   const failure = parseFailure(text);
