@@ -103,7 +103,7 @@ export function Explorer({ service, asked, change }) {
           value=${thresholdOf(query)}
           isUsed=${isSearch}
           histogram=${histogram}
-          model=${description?.model}
+          description=${description}
           lexical=${shown.like === '' && (description?.lexical || query.lexical > 0) ? (query.lexical ?? 0) : undefined}
           onChange=${change}
         />`

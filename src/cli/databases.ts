@@ -167,6 +167,7 @@ async function print(description: DatabaseDescription, { json }: ShowOptions): P
     ...(passages === undefined || model === null ? [] : [['passages', count(passages)]]),
     ...(without_text ? [['without text', `${count(without_text)}, which no search finds`]] : []),
     ['model', model ?? 'none: records and searches bring their own vectors'],
+    ...(description.notice === undefined ? [] : [['notice', description.notice]]),
     ['dimensions', String(dimensions)],
     ...(model === null ? [] : [['embedded columns', embed.columns?.join(', ') ?? 'every text']]),
     ...(embed.passages === undefined ? [] : [['passages', shownMembers(embed.passages)]]),

@@ -12,6 +12,7 @@ import { checkSameSettings, settingsIn } from '../store/settings.js';
 import { refuseNamed } from '../store/store-errors.js';
 import type { ChangeFeed } from './change-feed.js';
 import type { Dependencies } from './dependencies.js';
+import { ModelNotes } from './model-notes.js';
 import type { Reembeddings } from './reembeddings.js';
 import { changedSettings, checkPassages, checkSettings, normalEmbed } from './settings-changes.js';
 
@@ -25,6 +26,7 @@ export class DatabaseCatalog {
   readonly #dependencies: Dependencies;
   readonly #reembeddings: Reembeddings;
   readonly #feed: ChangeFeed;
+  readonly #notes: ModelNotes;
   /** A description of many columns takes so long that other calls must run between two descriptions. */
   readonly #descriptions = new FairLimiter({ total: 1, perCaller: 1 });
 
@@ -32,13 +34,16 @@ export class DatabaseCatalog {
     this.#dependencies = dependencies;
     this.#reembeddings = reembeddings;
     this.#feed = feed;
+    this.#notes = new ModelNotes(dependencies.store);
   }
 
   async list({ caller = '' }: DescribeOptions = {}): Promise<DatabaseDescription[]> {
     const { store, calls } = this.#dependencies;
     using _call = calls.begin();
     const databases = await this.#descriptions.run(caller, () => store.listDatabases());
-    return databases.map((database) => this.#describe(database));
+    const described: DatabaseDescription[] = [];
+    for (const database of databases) described.push(await this.#describe(database));
+    return described;
   }
 
   /**
@@ -77,12 +82,12 @@ export class DatabaseCatalog {
       const existing = await store.describeDatabase(id).catch(() => undefined);
       if (existing === undefined) throw error;
       checkSameSettings(existing, wanted);
-      return { created: false, database: this.#describe(existing) };
+      return { created: false, database: await this.#describe(existing) };
     }
     const { created, database } = await store.createDatabase(id, wanted);
     if (!created) checkSameSettings(database, wanted);
     infos.set(database.id, database);
-    return { created, database: this.#describe(database) };
+    return { created, database: await this.#describe(database) };
   }
 
   /**
@@ -105,7 +110,7 @@ export class DatabaseCatalog {
     const database = await store.changeSettings(id, change);
     infos.set(id, database);
     if (target !== undefined) await this.#reembeddings.start(id, target.model, target.embed);
-    return this.#describe(database);
+    return await this.#describe(database);
   }
 
   /** What the records of a database are embedded with after changes of its settings. */
@@ -133,7 +138,7 @@ export class DatabaseCatalog {
 
   async describe(id: string, options?: DescribeOptions): Promise<DatabaseDescription> {
     const { store } = this.#dependencies;
-    return this.#describe(await this.#inTurn(id, options, () => store.describeDatabase(id)));
+    return await this.#describe(await this.#inTurn(id, options, () => store.describeDatabase(id)));
   }
 
   /** Like {@link describe}, but resolves with the JSON of a `DatabaseDescription`. */
@@ -143,7 +148,10 @@ export class DatabaseCatalog {
     if (this.#reembeddings.unfinished(id, 0) !== undefined) {
       return Buffer.from(JSON.stringify(await this.describe(id, options)));
     }
-    return await this.#inTurn(id, options, () => store.databaseJson(id));
+    const json = await this.#inTurn(id, options, () => store.databaseJson(id));
+    const notes = await this.#notes.of(withoutColumns(json));
+    const members = JSON.stringify(notes).slice(1);
+    return members === '}' ? json : Buffer.concat([json.subarray(0, -1), Buffer.from(`,${members}`)]);
   }
 
   /**
@@ -170,6 +178,7 @@ export class DatabaseCatalog {
     refuseNamed(id, await store.aliases());
     await this.#reembeddings.drop(id, () => store.dropDatabase(id));
     infos.delete(id);
+    this.#notes.forget(id);
     barriers.delete(id);
     // Readers that wait for changes learn at once that the database is gone.
     this.#feed.notify(id);
@@ -181,8 +190,15 @@ export class DatabaseCatalog {
     return await (turns.of(id) ?? this.#descriptions).run(caller, call);
   }
 
-  #describe(database: StoredDatabase): DatabaseDescription {
+  async #describe(database: StoredDatabase): Promise<DatabaseDescription> {
     const reembedding = this.#reembeddings.unfinished(database.id, database.records);
-    return reembedding === undefined ? database : { ...database, reembedding };
+    const notes = await this.#notes.of(database);
+    return { ...database, ...(reembedding && { reembedding }), ...notes };
   }
+}
+
+/** Parses a description without its columns, which come last and may be thousands. */
+function withoutColumns(json: Uint8Array): Omit<StoredDatabase, 'columns'> {
+  const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
+  return JSON.parse(`${text.toString('utf8', 0, text.lastIndexOf(',"columns":['))}}`);
 }

@@ -44,3 +44,4 @@ export type { SyncHold, SyncState, SyncTarget } from './record-writer.js';
 export type { Scope } from './scope.js';
 export { DatabaseService, type Readiness } from './service.js';
 export type { ModelVectors } from './text-embedder.js';
+export { languageNotice, TextLanguage } from './text-language.js';

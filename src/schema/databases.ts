@@ -176,6 +176,10 @@ export const databaseChanges = object(
   { examples: [{ defaults: { threshold: 0.1, limit: null } }, { embed: { columns: ['title'] } }] },
 );
 
+function score(description: string) {
+  return { type: 'number', minimum: 0, maximum: 1, description } as const;
+}
+
 export const databaseDescription = object('Settings, columns, sizes and times of a database.', {
   id: databaseId,
   records: count('Number of records.'),
@@ -230,6 +234,14 @@ export const databaseDescription = object('Settings, columns, sizes and times of
     ),
   }),
   'reembedding?': ref('Reembedding', 'The re-embedding with another model, if there is one.'),
+  'scores?': object('What scores of the model mean, where that was measured.', {
+    related: score('From here on, a record is related to the text of a search.'),
+    close: score('From here on, a record is close in meaning to the text.'),
+    lexical: score('The weight of exact words to begin with.'),
+  }),
+  'notice?': text(
+    'What to know of the model: that it does not know the language of most of the first records, and what helps.',
+  ),
 });
 
 export const databaseList = object('All databases that the key may see.', {

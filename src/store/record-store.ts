@@ -222,7 +222,7 @@ export interface StoreSettings
     Pick<DatabaseSettings, 'lexical' | 'flatten' | 'formats'> {}
 
 /** A database as the store describes it. */
-export type StoredDatabase = Omit<DatabaseDescription, 'reembedding'>;
+export type StoredDatabase = Omit<DatabaseDescription, 'reembedding' | 'scores' | 'notice'>;
 
 /** What is required of lines, and what becomes of them. */
 export interface LineRules {

@@ -59,3 +59,32 @@ test('nothing, where every record is searched or brings its vector', async () =>
     expect(stdout).not.toMatch(/no text|a number/);
   }
 });
+
+test('once, that the built-in model does not know the language of the texts', async () => {
+  const notice =
+    'most texts are not in English, the only language that the model all-MiniLM-L6-v2 knows. For about 100 languages: ' +
+    'npm install @cosift/model-multilingual-e5, then: cosift reembed m --model multilingual-e5-small\n';
+  const texts = ['Der See ist tief und die Berge sind hoch', 'Das Wasser wird im Winter zu Eis'];
+  const load = await importer(texts.map((text, at) => ({ id: at + 1, text, Note: 'It is of no interest.' })));
+  for (const args of [['--embed', 'text', '--dry-run'], ['--embed', 'text'], []]) {
+    const { stdout, stderr } = await load(...args);
+    expect(stdout.split(notice), args.join(' ')).toHaveLength(2);
+    expect(stderr).not.toContain('English');
+  }
+  // Of a long file before its end.
+  const many = Array.from({ length: 2_000 }, (_, at) => ({ id: at + 1, text: texts[at % 2] }));
+  const longer = await importer(many);
+  const { stdout, stderr } = await longer();
+  expect(stderr.split(notice)).toHaveLength(2);
+  expect(stdout).not.toContain('English');
+  // Neither numbers of articles nor names of people are of a language.
+  const names = [
+    'Ludwig van Beethoven',
+    'Charles de Gaulle',
+    'SKU-0001 XL/DE',
+    'María de la Cruz',
+    'Zoë Müller',
+  ];
+  const others = await importer(names.map((text, at) => ({ id: at + 1, text })));
+  expect((await others()).stdout).not.toContain('English');
+});

@@ -11,6 +11,11 @@ const test = inBrowser(async (service) => {
   await storeFacts(service, 'words', { lexical: true });
   await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });
   await service.call('POST', '/v1/databases/fan/records', { records: fan(90) });
+  await service.call('PUT', '/v1/databases/seen', {});
+  const lakes = ['Der Bodensee ist der tiefste See.', 'Auf dem See fahren im Sommer Schiffe.'];
+  await service.call('POST', '/v1/databases/seen/records', {
+    records: lakes.map((text) => ({ data: { text } })),
+  });
   await service.call('PUT', '/v1/databases/minutes', {});
   const records = [
     { data: { title: 'Minutes', text: MINUTES } },
@@ -186,6 +191,17 @@ test('the histogram of scores counts what each threshold passes', async ({ open,
   await expect.poll(() => page.locator('.threshold h2 .number').textContent()).toBe('0.49');
   // What scores mean is known of the built-in model.
   expect(await page.locator('.threshold').textContent()).toContain('Related from about 0.3');
+});
+
+test('texts in a language that the model does not know are told of, once', async ({ open }) => {
+  const { page } = await open({ database: 'seen' });
+  await page.locator('.threshold').getByText('Most texts are not in English').waitFor();
+  expect(
+    (await page.locator('body').textContent())?.split('npm install @cosift/model-multilingual-e5'),
+  ).toHaveLength(2);
+  await page.getByRole('combobox', { name: 'Database' }).selectOption('words');
+  await page.getByText('Begin with 0.3.').waitFor();
+  expect(await page.locator('.threshold').textContent()).not.toContain('English');
 });
 
 test('the threshold can be set before a text is entered', async ({ open, service }) => {

@@ -2,10 +2,8 @@ import { count, many } from '../format.js';
 import { STEP } from '../hooks/use-score-histogram.js';
 import { html, memo } from '../html.js';
 
-const BUILT_IN_MODEL = 'all-MiniLM-L6-v2';
-
 /** The weight of exact words in the score, against that of the meaning. */
-function ExactWords({ value, onChange }) {
+function ExactWords({ value, suggested, onChange }) {
   return html`<h2>
       <label for="lexical">Exact words</label>
       <span class="number" aria-hidden="true">${value.toFixed(2)}</span>
@@ -20,14 +18,16 @@ function ExactWords({ value, onChange }) {
       value=${value}
       onInput=${({ target }) => onChange({ lexical: Number(target.value) })}
     />
-    <p class="scale" aria-hidden="true"><span>meaning alone</span><span>words alone</span></p>`;
+    <p class="scale" aria-hidden="true"><span>meaning alone</span><span>words alone</span></p>
+    ${suggested !== undefined && html`<p class="muted">Begin with ${suggested}.</p>`}`;
 }
 
 /**
  * The slider of the threshold under the histogram of all scores, and in a database with exact words that of their weight.
  * What scores mean depends on the model. Without a text there are no scores, and the sliders are those of the next search.
  */
-export const Threshold = memo(({ value, isUsed, histogram, model, lexical, onChange }) => {
+export const Threshold = memo(({ value, isUsed, histogram, description, lexical, onChange }) => {
+  const { scores, notice } = description ?? {};
   const counts = histogram?.counts ?? [];
   const bars = Array.from({ length: Math.round(1 / STEP) }, (_, at) => counts[at] ?? 0);
   // The few good matches would not be visible among thousands of records without a relation to the text.
@@ -62,15 +62,16 @@ export const Threshold = memo(({ value, isUsed, histogram, model, lexical, onCha
     />
     <p class="scale" aria-hidden="true"><span>0</span><span>0.5</span><span>1</span></p>
     ${!isUsed && html`<p class="muted">The least score of a search: enter a text.</p>`}
-    ${isUsed && model === BUILT_IN_MODEL && lexical !== 1 && html`<p class="muted">${advice(lexical)}</p>`}
-    ${lexical !== undefined && html`<${ExactWords} value=${lexical} onChange=${onChange} />`}
+    ${isUsed && scores !== undefined && lexical !== 1 && html`<p class="muted">${advice(scores, lexical)}</p>`}
+    ${notice !== undefined && html`<p class="muted">${notice[0].toUpperCase()}${notice.slice(1)}</p>`}
+    ${lexical !== undefined && html`<${ExactWords} value=${lexical} suggested=${scores?.lexical} onChange=${onChange} />`}
   </section>`;
 });
 
 /** Where to put the threshold. Records without a word of the text have only the part of the score that is meaning. */
-function advice(lexical = 0) {
+function advice({ related, close }, lexical = 0) {
   const shown = (score) => Number((score * (1 - lexical)).toFixed(2));
-  return `Related from about ${shown(0.3)}, close in meaning from ${shown(0.45)}.`;
+  return `Related from about ${shown(related)}, close in meaning from ${shown(close)}.`;
 }
 
 function summary(histogram) {

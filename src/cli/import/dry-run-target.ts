@@ -19,8 +19,13 @@ export interface DryRunTarget {
   settings: DatabaseSettings;
   /** The codes of problems that depend on settings which are not known. */
   undecided: readonly string[];
-  /** The embedded columns, or undefined for every text; absent without a model, and where they are not known. */
-  searched?: { columns: readonly string[] | undefined };
+  /** Which texts are searched; absent without a model, and where that is not known. */
+  searched?: {
+    /** The embedded columns, or undefined for every text. */
+    columns: readonly string[] | undefined;
+    /** Whether the model knows English alone. */
+    isEnglish: boolean;
+  };
 }
 
 /**
@@ -61,7 +66,7 @@ async function targetOf(databases: Databases, id: string, settings: DatabaseSett
 
 function newTarget(settings: DatabaseSettings): DryRunTarget {
   const hasModel = settings.dimensions === undefined;
-  const searched = { columns: settings.embed?.columns };
+  const searched = { columns: settings.embed?.columns, isEnglish: true };
   return { database: undefined, settings, undecided: [], ...(hasModel && { searched }) };
 }
 
@@ -69,7 +74,10 @@ function newTarget(settings: DatabaseSettings): DryRunTarget {
 function undecidedBy({ dimensions, embed }: DatabaseSettings) {
   const vectors = dimensions === undefined ? ['invalid_vector', 'invalid_dimensions'] : [];
   const texts = embed === undefined ? ['too_many_passages'] : [];
-  const searched = embed === undefined || dimensions !== undefined ? undefined : { columns: embed.columns };
+  const searched =
+    embed === undefined || dimensions !== undefined
+      ? undefined
+      : { columns: embed.columns, isEnglish: false };
   return { undecided: [...vectors, ...texts], ...(searched && { searched }) };
 }
 
@@ -77,5 +85,9 @@ function rulesOf({ model, dimensions, embed }: DatabaseDescription): Omit<DryRun
   if (model === null) return { settings: { dimensions, embed }, undecided: [] };
   // Another model may divide texts into fewer passages.
   const undecided = model === BUILT_IN_MODEL ? [] : ['too_many_passages', 'invalid_dimensions'];
-  return { settings: { embed }, undecided, searched: { columns: embed.columns } };
+  return {
+    settings: { embed },
+    undecided,
+    searched: { columns: embed.columns, isEnglish: model === BUILT_IN_MODEL },
+  };
 }

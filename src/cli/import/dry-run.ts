@@ -38,7 +38,7 @@ async function checkRows(
   const suspects = new Suspects(columns, target.settings);
   const refused = new Set<Row>();
   const kept: Row[] = [];
-  const searched = target.searched && new SearchedText(target.searched.columns);
+  const searched = target.searched && new SearchedText({ id: database, ...target.searched });
   let rows = 0;
   async function* unchecked() {
     const onBad = (row: RejectedRow, reason: string) => badRows.add(row, reason);

@@ -1,3 +1,4 @@
+import { languageNotice, TextLanguage } from '../../databases/index.js';
 import type { Row } from '../../readers/rows.js';
 import { count, plural } from '../progress-bar.js';
 
@@ -10,24 +11,38 @@ interface Column {
   numbers: number;
 }
 
-/** Counts the values and records that no search by meaning finds, although somebody may expect it. */
+/** The database whose texts are searched. */
+interface Searched {
+  id: string;
+  /** The embedded columns; without them, every text is embedded. */
+  columns: readonly string[] | undefined;
+  /** Whether the model knows English alone. */
+  isEnglish: boolean;
+}
+
+/** Finds what no search by meaning finds, or only badly, although somebody may expect it: values, records, languages. */
 export class SearchedText {
+  readonly #id: string;
   readonly #embed: readonly string[] | undefined;
+  /** Undefined if the model knows other languages, and once the user was told. */
+  #language: TextLanguage | undefined;
   readonly #columns = new Map<string, Column>();
   /** The columns of the last record: most records have the same. */
   #last: { names: readonly string[]; columns: readonly Column[] } | undefined;
   #records = 0;
   #withoutText = 0;
 
-  /** `embed` are the embedded columns of the database; without them, every text is embedded. */
-  constructor(embed: readonly string[] | undefined) {
-    this.#embed = embed;
+  constructor({ id, columns, isEnglish }: Searched) {
+    this.#id = id;
+    this.#embed = columns;
+    this.#language = isEnglish ? new TextLanguage() : undefined;
   }
 
-  /** Counts each record that is read. */
-  async *watch(batches: AsyncIterable<Row[]>): AsyncGenerator<Row[]> {
+  /** Counts each record that is read. Prints a notice of the language as soon as it is sure, because an import may take hours. */
+  async *watch(batches: AsyncIterable<Row[]>, print: (text: string) => void): AsyncGenerator<Row[]> {
     for await (const rows of batches) {
       for (const row of rows) this.observe(row);
+      if (this.#language?.isFull) for (const notice of this.#languageNotices()) print(notice);
       yield rows;
     }
   }
@@ -45,6 +60,7 @@ export class SearchedText {
       if (hasText) column.texts += 1;
       else if (elements.some((element) => typeof element === 'number')) column.numbers += 1;
       // Chosen columns are embedded whatever they hold.
+      if (column.isEmbedded) this.#addTexts(elements);
       isSearched ||= column.isEmbedded && (this.#embed !== undefined || hasText);
     }
     this.#records += 1;
@@ -53,7 +69,7 @@ export class SearchedText {
 
   /** Describes for the user what is not searched. */
   report(): string[] {
-    const lines: string[] = [];
+    const lines = this.#languageNotices();
     for (const { name, texts, numbers } of this.#columns.values()) {
       // A column of numbers alone is one to filter by.
       if (this.#embed !== undefined || numbers === 0 || texts === 0) continue;
@@ -69,6 +85,18 @@ export class SearchedText {
       );
     }
     return lines;
+  }
+
+  #addTexts(elements: readonly unknown[]): void {
+    if (this.#language === undefined || this.#language.isFull) return;
+    for (const element of elements) if (typeof element === 'string') this.#language.add(element);
+  }
+
+  /** What to tell of the language, once. */
+  #languageNotices(): string[] {
+    if (!this.#language?.isForeign) return [];
+    this.#language = undefined;
+    return [languageNotice(this.#id)];
   }
 
   #column(name: string): Column {

@@ -4,7 +4,12 @@ import { addedFormats, differences } from '../../readers/column-formats.js';
 import { OtherKind } from '../../readers/identity/other-kind.js';
 import type { Input, InputOptions } from '../../readers/input.js';
 import type { Row } from '../../readers/rows.js';
-import type { DatabaseDescription, DatabaseSettings, ValueFormats } from '../../schema/index.js';
+import {
+  BUILT_IN_MODEL,
+  type DatabaseDescription,
+  type DatabaseSettings,
+  type ValueFormats,
+} from '../../schema/index.js';
 import { type EmbedOptions, embedIn } from '../embed-options.js';
 import { describe, printable } from '../failure.js';
 import { type LexicalOptions, lexicalIn } from '../lexical-options.js';
@@ -68,7 +73,7 @@ export async function storeRecords(
   const given = rows ?? none();
   const checked = isNew ? given : withCheckedKind(given, input, database, calls);
   const searched = await new Attempts(calls).run(() => searchedTextOf(database));
-  const watched = searched?.watch(checked) ?? checked;
+  const watched = searched?.watch(checked, print) ?? checked;
   const result = options.deleteMissing
     ? await replace(database, watched, options, { ...calls, badRows })
     : await upsertResumably(database, watched, calls);
@@ -222,8 +227,9 @@ async function addFormats(database: Database, formats: ValueFormats): Promise<bo
 /** Returns a count of what the database does not search; undefined without a model, and where it is not known. */
 async function searchedTextOf(database: Database): Promise<SearchedText | undefined> {
   try {
-    const { model, embed } = await database.describe();
-    return model === null ? undefined : new SearchedText(embed.columns);
+    const { id, model, embed } = await database.describe();
+    if (model === null) return undefined;
+    return new SearchedText({ id, columns: embed.columns, isEnglish: model === BUILT_IN_MODEL });
   } catch (error) {
     // The API key may not be allowed to describe databases.
     if (!isCode(error, 'forbidden')) throw error;

@@ -462,6 +462,20 @@ export interface DatabaseDescription {
   };
   /** The re-embedding with another model, if there is one. */
   reembedding?: Reembedding;
+  /** What scores of the model mean, where that was measured. */
+  scores?: {
+    /** From here on, a record is related to the text of a search. From 0 to 1. */
+    related: number;
+    /** From here on, a record is close in meaning to the text. From 0 to 1. */
+    close: number;
+    /** The weight of exact words to begin with. From 0 to 1. */
+    lexical: number;
+  };
+  /**
+   * What to know of the model: that it does not know the language of most of the first records, and
+   * what helps.
+   */
+  notice?: string;
 }
 
 /** A further name of a database. */

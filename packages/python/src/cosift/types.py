@@ -769,6 +769,17 @@ class DatabaseDescriptionTimes(TypedDict):
     """Where another process writes the records: when they were last read. The data is of this time."""
 
 
+class DatabaseDescriptionScores(TypedDict):
+    """What scores of the model mean, where that was measured."""
+
+    related: float
+    """From here on, a record is related to the text of a search. From 0 to 1."""
+    close: float
+    """From here on, a record is close in meaning to the text. From 0 to 1."""
+    lexical: float
+    """The weight of exact words to begin with. From 0 to 1."""
+
+
 class DatabaseDescription(TypedDict):
     """Settings, columns, sizes and times of a database."""
 
@@ -813,6 +824,11 @@ class DatabaseDescription(TypedDict):
     """Times of the database, in UTC."""
     reembedding: NotRequired[Reembedding]
     """The re-embedding with another model, if there is one."""
+    scores: NotRequired[DatabaseDescriptionScores]
+    """What scores of the model mean, where that was measured."""
+    notice: NotRequired[str]
+    """What to know of the model: that it does not know the language of most of the first records, and what
+    helps."""
 
 
 class Alias(TypedDict):
