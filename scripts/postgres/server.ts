@@ -1,20 +1,11 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
-import {
-  chownSync,
-  closeSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from './free-port.js';
+import { makeDirectory, owner } from './nobody.js';
 
 const run = promisify(execFile);
 
@@ -23,8 +14,7 @@ const START_MS = 60_000;
 /** Milliseconds between two questions whether it has. */
 const PAUSE_MS = 20;
 
-/** The user `nobody`: PostgreSQL refuses to run as root. */
-const NOBODY = 65_534;
+const PREFIX = 'cosift-postgres-';
 
 /** The virtual environment that has the wheel. */
 const ENVIRONMENT = fileURLToPath(new URL('../../.postgres', import.meta.url));
@@ -72,7 +62,7 @@ export class PostgresServer {
   }
 
   static async start(version: PostgresVersion = 18): Promise<PostgresServer> {
-    const directory = makeDirectory();
+    const directory = makeDirectory(PREFIX);
     const data = path.join(directory, 'data');
     await run(
       program('initdb', version),
@@ -139,7 +129,7 @@ export class PostgresServer {
 
   /** Starts a copy of the server that follows it. */
   async startReplica(): Promise<PostgresServer> {
-    const directory = makeDirectory();
+    const directory = makeDirectory(PREFIX);
     const data = path.join(directory, 'data');
     const source = ['-h', '127.0.0.1', '-p', String(this.#port), '-U', 'cosift'];
     await run(program('pg_basebackup'), [...source, '-D', data, '-R', '-c', 'fast', '--no-sync'], owner());
@@ -185,21 +175,6 @@ export class PostgresServer {
     child.kill(signal);
     await ended;
   }
-}
-
-/** A directory of the user that runs the server. */
-function makeDirectory(): string {
-  const directory = mkdtempSync(path.join(tmpdir(), 'cosift-postgres-'));
-  if (isRoot()) chownSync(directory, NOBODY, NOBODY);
-  return directory;
-}
-
-function isRoot(): boolean {
-  return process.getuid?.() === 0;
-}
-
-function owner(): { uid?: number; gid?: number } {
-  return isRoot() ? { uid: NOBODY, gid: NOBODY } : {};
 }
 
 function program(name: string, version?: PostgresVersion): string {

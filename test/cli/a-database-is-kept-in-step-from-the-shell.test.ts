@@ -254,7 +254,7 @@ test('what cannot be followed is refused, and no password is shown', async () =>
   const secret = 'postgres://user:hunter2@127.0.0.1:9/none';
   const columns = ['--table', 'a', '--columns', 'b', '--database', 'c', '--data', await temporaryDirectory()];
   for (const [args, reason] of [
-    [['--from', 'mysql://user:hunter2@host/x', ...columns], '--from: must be postgres://'],
+    [['--from', 'mongodb://user:hunter2@host/x', ...columns], '--from: must be postgres://'],
     [['--from', secret, '--url', 'http://127.0.0.1:9', ...columns], 'a server reads sources itself'],
     [['--from', secret, '--query', 'SELECT 1', ...columns], "cannot be used with option '--table"],
     [['--from', `${secret}?sslmode=wrong`, ...columns], 'sslmode must be one of'],

@@ -99,7 +99,7 @@ test('what is no source is refused with the name of the member', async () => {
     const notes = await cosift.createDatabase('notes', { dimensions: 1 });
     const source = { name: 'notes', from: 'sqlite:none.db', table: 'notes', columns: ['text'] };
     for (const [wrong, reason] of [
-      [{ ...source, from: 'mysql://user:hunter2@host/x' }, 'must be postgres://USER@HOST/DATABASE'],
+      [{ ...source, from: 'mongodb://user:hunter2@host/x' }, 'must be postgres://USER@HOST/DATABASE'],
       [{ ...source, columns: [] }, 'columns'],
       [{ ...source, types: { a: 'date' } }, 'types.a'],
       [{ ...source, every: 'often' }, 'every'],

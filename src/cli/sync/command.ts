@@ -127,7 +127,7 @@ function sourceCommand(name: string, description: string, keyMeaning = KEY): Cli
     .description(description)
     .option(
       '--from <place>',
-      'postgres://USER@HOST/DATABASE, sqlite:PATH, or env:NAME with one of these in a variable',
+      'postgres://USER@HOST/DATABASE, mysql://USER@HOST/DATABASE, sqlite:PATH, or env:NAME with one of these in a variable',
     )
     .option('--table <name>', 'table or view to read')
     .addOption(new Option('--query <sql>', 'query to read, with --key').conflicts('table'))

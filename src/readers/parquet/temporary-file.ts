@@ -1,31 +1,23 @@
-import { closeSync, createWriteStream, fstatSync, openSync, read, rmSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { closeSync, createWriteStream, fstatSync, openSync, read } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import type { AsyncBuffer } from 'hyparquet';
+import { isFull, noRoom, openUnnamedFile } from '../../files/unnamed-file.js';
 
 const readAt = promisify(read);
 
 /**
- * Copies a stream to a temporary file, so that it can be read from any place. The name of the file is removed at once:
- * the system frees the file when the process ends, whatever ends it.
+ * Copies a stream to a temporary file, so that it can be read from any place.
  *
  * @throws {Error} with the directory when it is full.
  */
 export async function temporaryCopy(chunks: AsyncIterable<Uint8Array>): Promise<AsyncBuffer> {
-  const directory = await mkdtemp(path.join(tmpdir(), 'cosift-import-'));
-  const file = path.join(directory, 'data');
-  const descriptor = openSync(file, 'wx+', 0o600);
-  rmSync(directory, { recursive: true });
+  const descriptor = await openUnnamedFile();
   try {
-    await pipeline(chunks, createWriteStream(file, { fd: descriptor, autoClose: false }));
+    await pipeline(chunks, createWriteStream('', { fd: descriptor, autoClose: false }));
   } catch (error) {
     closeSync(descriptor);
-    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-    const advice = 'set TMPDIR to a directory with more room';
-    throw new Error(`there is no room in ${tmpdir()} for a temporary copy: ${advice}`, { cause: error });
+    throw isFull(error) ? noRoom(error) : error;
   }
   return bufferOf(descriptor);
 }

@@ -15,15 +15,18 @@ import type { TableDefinition } from './definition.js';
 
 /** A table, a view or a query of a database. */
 export interface TableSource extends Omit<TableDefinition, 'key'> {
-  /** `postgres://USER@HOST/DATABASE`, `sqlite:PATH`, or `env:NAME` for such a text in an environment variable. */
+  /**
+   * `postgres://USER@HOST/DATABASE`, `mysql://USER@HOST/DATABASE`, `sqlite:PATH`, or `env:NAME` for such a text in an environment
+   * variable.
+   */
   from: string;
   /** The column, or the columns, that identify a row. Default: the primary key. */
   key?: string | readonly string[] | undefined;
 }
 
-const FROM = /^(postgres(ql)?:\/\/.|sqlite:.|env:[A-Za-z_][A-Za-z0-9_]*$)/s;
-const FORMS =
-  'postgres://USER@HOST/DATABASE, sqlite:PATH, or env:NAME with such a text in the environment variable';
+const FROM = /^(postgres(ql)?:\/\/.|mysql:\/\/.|sqlite:.|env:[A-Za-z_][A-Za-z0-9_]*$)/s;
+const PLACES = 'postgres://USER@HOST/DATABASE, mysql://USER@HOST/DATABASE or sqlite:PATH';
+const FORMS = `${PLACES}, or env:NAME with such a text in the environment variable`;
 
 /** No other slot is moved or dropped by mistake. */
 const STREAM = /^cosift_[a-z0-9_]{1,56}$/;
@@ -67,6 +70,10 @@ export async function openTableSource({ from, key, ...rest }: TableSource): Prom
   const path = /^sqlite:(.+)$/s.exec(place)?.[1];
   if (path === undefined) {
     checkUser(place);
+    if (place.startsWith('mysql:')) {
+      const { MysqlSource } = await import('./mysql/source.js');
+      return new MysqlSource(place, definition);
+    }
     const { PostgresSource } = await import('./postgres/source.js');
     return new PostgresSource(place, definition);
   }
@@ -96,10 +103,7 @@ function resolved(from: string): string {
     throw new CosiftError('source_failed', `the environment variable ${variable} is not set`);
   }
   if (value.startsWith('env:') || !FROM.test(value)) {
-    throw new CosiftError(
-      'source_failed',
-      `the environment variable ${variable} must have postgres://USER@HOST/DATABASE or sqlite:PATH`,
-    );
+    throw new CosiftError('source_failed', `the environment variable ${variable} must have ${PLACES}`);
   }
   return value;
 }

@@ -3,6 +3,7 @@ import { unlessAborted } from '../../../async/until-aborted.js';
 import { CosiftError } from '../../../errors.js';
 import { connectionSettings } from '../../../store/postgres/connection-settings.js';
 import { codeOf, isTransient } from '../../../store/postgres/store-error.js';
+import type { TextRow } from '../text-rows.js';
 
 const CONNECT_MS = 10_000;
 const KEEP_ALIVE_MS = 10_000;
@@ -22,9 +23,6 @@ const SETTINGS = [
   "SET LOCAL bytea_output = 'hex'",
   `SET LOCAL statement_timeout = ${STATEMENT_MS}`,
 ];
-
-/** A row of texts, as the server writes its values. */
-export type TextRow = readonly (string | null)[];
 
 /** A transaction that reads one snapshot. */
 export interface Snapshot {

@@ -1,9 +1,10 @@
 import { CosiftError } from '../../../errors.js';
-import { checkColumns, type TableDefinition, wantedColumns } from '../definition.js';
-import { type ColumnReader, columnReader } from './column-readers.js';
+import { type ColumnReader, columnReader, type SourceType } from '../column-readers.js';
+import type { TableDefinition } from '../definition.js';
+import { type KeysOfTable, tableColumns } from '../table-columns.js';
 import type { Snapshot } from './connection.js';
 import { quoted } from './names.js';
-import { type SqlType, sqlTypes } from './sql-types.js';
+import { sqlTypes } from './sql-types.js';
 
 /** What is known of the table or query of a source at one moment. */
 export interface Relation {
@@ -14,7 +15,7 @@ export interface Relation {
   /** `poll`: the rows that changed are found by their transactions. `scan`: all rows are read. */
   method: 'poll' | 'scan';
   columns: readonly ColumnReader[];
-  key: readonly { name: string; type: string; kind: ColumnReader['kind'] }[];
+  key: readonly { name: string; type: string; kind: SourceType['kind'] }[];
   /** The declared types of the columns. */
   types: readonly { name: string; type: string }[];
   /** Differs for another server, and after a restore or a failover. */
@@ -39,34 +40,18 @@ export async function readRelation(snapshot: Snapshot, definition: TableDefiniti
   const from = `${found?.name ?? `(${query as string}\n)`} AS source`;
   const given = await snapshot.columnsOf(found === undefined ? (query as string) : `TABLE ${found.name}`);
   const what = table ?? 'the query';
-  const names = new Map(given.map(({ name, type }) => [name, type]));
-  wantedColumns(definition, [...names.keys()], what);
-  const key = keyOf(definition, found, what);
-  checkColumns(key, [...names.keys()], what);
   const types = await sqlTypes(snapshot, [...new Set(given.map(({ type }) => type))]);
-  const typeOf = (name: string) => types.get(names.get(name) as number) as SqlType;
-  const columns = definition.columns.map((name) =>
-    columnReader(name, typeOf(name), typeFor(definition, name)),
-  );
-  const keys = key.map((name) => keyColumn(name, typeOf(name)));
-  for (const name of Object.values(definition.times ?? {})) {
-    if (name !== undefined && typeOf(name).kind !== 'time') {
-      throw new CosiftError(
-        'source_failed',
-        `column "${name}" has the type ${typeOf(name).name}, and \`times\` needs a date or a time`,
-      );
-    }
-  }
+  const typeOf = new Map(given.map(({ name, type }) => [name, types.get(type) as SourceType]));
+  const { columns, key, declared } = tableColumns(definition, typeOf, found, what);
   const reason = reasonToScan(definition, server, found, typeOf);
   if (definition.stream !== undefined && reason !== undefined)
     throw new CosiftError('source_failed', `\`stream\` is not possible: ${reason}`);
-  const declared = definition.columns.map((name) => ({ name, type: typeOf(name).name }));
   return {
     from,
     table: found?.name,
     method: reason === undefined ? 'poll' : 'scan',
-    columns,
-    key: keys,
+    columns: columns.map(({ name, type, given }) => columnReader(name, type, given, expressionsOf(name))),
+    key: key.map(({ name, type }) => ({ name, type: type.name, kind: type.kind })),
     types: declared,
     identity: server.identity,
     layout: JSON.stringify([server.state, found?.layout, declared]),
@@ -105,13 +90,10 @@ async function serverOf(snapshot: Snapshot): Promise<Server> {
   };
 }
 
-interface Table {
+interface Table extends KeysOfTable {
   /** The name with its schema, quoted. */
   name: string;
-  isHeap: boolean;
   layout: string;
-  primaryKey: readonly string[];
-  uniqueKeys: readonly (readonly string[])[];
 }
 
 /** The table, and those that it is made of: its partitions and the tables that inherit from it. */
@@ -159,45 +141,15 @@ async function tableOf(snapshot: Snapshot, table: string): Promise<Table> {
   }));
   return {
     name: name as string,
-    isHeap: HEAPS.includes(kind as string) && isHeap === 'true',
+    hasRows: HEAPS.includes(kind as string) && isHeap === 'true',
     layout: layout as string,
     primaryKey: keys.find(({ isPrimary }) => isPrimary)?.names ?? [],
     uniqueKeys: keys.map(({ names }) => names),
   };
 }
 
-function keyOf({ key, table }: TableDefinition, found: Table | undefined, what: string): readonly string[] {
-  if (key === undefined) {
-    if (found !== undefined && found.primaryKey.length > 0) return found.primaryKey;
-    throw new CosiftError(
-      'source_failed',
-      `${what} has no primary key: name the columns that identify a row by \`key\``,
-    );
-  }
-  const isKey = found?.uniqueKeys.some(
-    (names) => names.length === key.length && names.every((name) => key.includes(name)),
-  );
-  if (found?.isHeap && !isKey) {
-    throw new CosiftError(
-      'source_failed',
-      `${table} has no unique index on ${key.map((name) => `"${name}"`).join(', ')} with columns that are NOT NULL, so they do not identify its rows`,
-    );
-  }
-  return key;
-}
-
-function typeFor({ types }: TableDefinition, name: string) {
-  return types !== undefined && Object.hasOwn(types, name) ? types[name] : undefined;
-}
-
-function keyColumn(name: string, type: SqlType): Relation['key'][number] {
-  if (type.kind === undefined || type.kind === 'json') {
-    throw new CosiftError(
-      'source_failed',
-      `column "${name}" of the key has the type ${type.name}, which cannot be part of a key`,
-    );
-  }
-  return { name, type: type.name, kind: type.kind };
+function expressionsOf(name: string) {
+  return { scalar: `${quoted(name)}::text`, list: `to_json(${quoted(name)}::text[])::text` };
 }
 
 /** Why changes cannot be told by the transactions that wrote the rows, if they cannot. */
@@ -205,16 +157,16 @@ function reasonToScan(
   { columns, rls }: TableDefinition,
   { isStandby, isUtf8 }: Server,
   found: Table | undefined,
-  typeOf: (name: string) => SqlType,
+  types: ReadonlyMap<string, SourceType>,
 ): string | undefined {
   if (isStandby) return 'the source is a standby';
-  if (!found?.isHeap) return 'it is no ordinary table';
+  if (!found?.hasRows) return 'it is no ordinary table';
   if (!isUtf8) return 'the encoding of the source is not UTF8';
   // A policy, or what it depends on, may change what is visible of rows that nobody writes.
   if (rls) return 'row-level security may hide rows';
   // The text of such a value may depend on other tables, such as that of a regclass.
-  const other = columns.find((name) => (typeOf(name).element ?? typeOf(name)).kind === undefined);
-  return other === undefined ? undefined : `column "${other}" has the type ${typeOf(other).name}`;
+  const other = columns.find((name) => (types.get(name)?.element ?? types.get(name))?.kind === undefined);
+  return other === undefined ? undefined : `column "${other}" has the type ${types.get(other)?.name}`;
 }
 
 function noticesOf({ where, rls }: TableDefinition, reason: string | undefined): string[] {

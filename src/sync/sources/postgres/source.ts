@@ -1,19 +1,17 @@
-import { createHash } from 'node:crypto';
 import { CosiftError } from '../../../errors.js';
 import {
   type Bookmark,
   keyOf,
   type Round,
   type SourceBatch,
-  type SourceRow,
   type SourceShape,
   type SyncSource,
 } from '../../source.js';
 import type { TableDefinition } from '../definition.js';
-import { BadValue, batchesOf, dataOf } from '../row-values.js';
+import { bookmarkOf, comparable, type TableBookmark } from '../table-bookmark.js';
+import { type TextRow, textBatches, uniqueRows } from '../text-rows.js';
 import { ChangeLog, type LoggedChanges, type LogPosition } from './change-log.js';
-import { instantOfTime } from './column-readers.js';
-import { type Snapshot, SourceConnection, type TextRow } from './connection.js';
+import { type Snapshot, SourceConnection } from './connection.js';
 import { Moment, xidOf } from './moment.js';
 import { lockableName, type Relation, readRelation } from './relation.js';
 import { CHUNK, Statements } from './statements.js';
@@ -26,12 +24,7 @@ const MAX_PASSES = 3;
 const MAX_BEHIND = 1_500_000_000n;
 
 /** Where a table is read next. */
-type TableBookmark = {
-  definition: string;
-  identity: string;
-  layout: string;
-  /** Missing in the bookmark of another kind of source. */
-  kinds?: Record<string, string>;
+type PostgresBookmark = TableBookmark & {
   /** The oldest transaction that was open: no row that was read is of it or of a later one. Polls only. */
   horizon?: string;
   /** The snapshot as PostgreSQL writes it. Polls only. */
@@ -79,9 +72,10 @@ export class PostgresSource implements SyncSource {
     const { snapshot, relation } = await this.#open(signal);
     try {
       const statements = new Statements(relation, this.#definition);
-      const comparable = this.#comparable(before as TableBookmark | null, relation);
-      const known = whole ? undefined : comparable;
-      const log = (before as TableBookmark | null)?.log;
+      const stored = before as PostgresBookmark | null;
+      const same = comparable(stored, relation, this.#definition);
+      const known = whole ? undefined : same;
+      const log = stored?.log;
       const parts = { relation, statements, readAt, signal, snapshot, log };
       if (relation.method === 'scan') return await this.#scan(parts, known);
       const moment = await Moment.of(snapshot);
@@ -124,59 +118,26 @@ export class PostgresSource implements SyncSource {
     }
   }
 
-  /**
-   * Returns the bookmark if the rows that it stands for are those of the same table.
-   *
-   * @throws {CosiftError} `source_failed` if a column has become one of another kind, so that records would have values of two kinds.
-   */
-  #comparable(before: TableBookmark | null, relation: Relation): TableBookmark | undefined {
-    if (before === null) return undefined;
-    for (const { name, kind } of relation.columns) {
-      const earlier = before.kinds?.[name];
-      const isGiven = Object.hasOwn(this.#definition.types ?? {}, name);
-      if (earlier === undefined || earlier === kind || isGiven) continue;
-      throw new CosiftError(
-        'source_failed',
-        `column "${name}" was ${earlier} and is ${kind} now: say what records have by its type in \`types\``,
-      );
-    }
-    const now = this.#bookmarkOf(relation);
-    const isSame = (['definition', 'identity', 'layout'] as const).every(
-      (name) => before[name] === now[name],
-    );
-    return isSame ? before : undefined;
-  }
-
-  #bookmarkOf({ identity, layout, columns }: Relation): TableBookmark {
-    const definition = createHash('sha256').update(JSON.stringify(this.#definition)).digest('base64url');
-    return {
-      definition,
-      identity,
-      layout,
-      kinds: Object.fromEntries(columns.map(({ name, kind }) => [name, kind])),
-    };
-  }
-
   /** All rows of one snapshot; null if they are those of the bookmark. */
-  async #scan({ relation, statements, readAt, snapshot }: Parts, known: TableBookmark | undefined) {
+  async #scan({ relation, statements, readAt, snapshot }: Parts, known: PostgresBookmark | undefined) {
     const [[digest] = []] = await snapshot.rows(statements.digest());
     if (known !== undefined && known.digest === digest) {
       await snapshot.end();
       return null;
     }
-    const batches = unique(cursor(snapshot, statements.ordered()), relation.key.length);
+    const batches = uniqueRows(cursor(snapshot, statements.ordered()), relation.key.length);
     return {
       kind: 'complete' as const,
       readAt,
       total: Number(digest?.split(' ')[0]),
       batches: this.#batches(batches, relation),
-      bookmark: () => ({ ...this.#bookmarkOf(relation), digest }),
+      bookmark: () => ({ ...bookmarkOf(relation, this.#definition), digest }),
       close: () => snapshot.end(),
     };
   }
 
   /** The rows that changed since the bookmark, or all rows without one; null if nothing has changed. */
-  async #poll(parts: Parts, moment: Moment, before: TableBookmark | undefined): Promise<Round | null> {
+  async #poll(parts: Parts, moment: Moment, before: PostgresBookmark | undefined): Promise<Round | null> {
     const { relation, statements, readAt, snapshot } = parts;
     // A log of changes needs a position to begin with.
     if (before?.snapshot === moment.text && this.#log === undefined) {
@@ -194,7 +155,7 @@ export class PostgresSource implements SyncSource {
       keys: final.keys(statements),
       count: () => final.count,
       bookmark: () => ({
-        ...this.#bookmarkOf(relation),
+        ...bookmarkOf(relation, this.#definition),
         ...placeOf(final.moment, final.position),
       }),
       close: () => final.snapshot.end(),
@@ -227,7 +188,7 @@ export class PostgresSource implements SyncSource {
       kind: 'changes',
       readAt,
       batches: batches.call(this),
-      bookmark: () => ({ ...this.#bookmarkOf(relation), ...placeOf(moment, next) }),
+      bookmark: () => ({ ...bookmarkOf(relation, this.#definition), ...placeOf(moment, next) }),
       close: () => snapshot.end(),
     };
   }
@@ -306,25 +267,8 @@ export class PostgresSource implements SyncSource {
     }
   }
 
-  #batches(rows: AsyncIterable<TextRow[]>, relation: Relation): AsyncGenerator<SourceBatch> {
-    const partsOf = (row: TextRow) => row.slice(0, relation.key.length);
-    return batchesOf(rows, partsOf, (row, key) => {
-      const parts = partsOf(row);
-      if (parts.includes(null)) throw new BadValue('a column of the key is NULL');
-      return this.#row(key, row.slice(parts.length), relation);
-    });
-  }
-
-  #row(key: string, texts: TextRow, { columns }: Relation): SourceRow {
-    const { times } = this.#definition;
-    const values = columns.map((column, at) => column.read(texts[at] ?? null));
-    const [created, changed] = texts.slice(columns.length);
-    return {
-      key,
-      data: dataOf(columns, values),
-      created: instantOfTime(times?.created ?? '', created ?? null),
-      changed: instantOfTime(times?.changed ?? '', changed ?? null),
-    };
+  #batches(rows: AsyncIterable<TextRow[]>, { key, columns }: Relation): AsyncGenerator<SourceBatch> {
+    return textBatches(rows, { keyParts: key.length, columns, times: this.#definition.times });
   }
 }
 
@@ -339,7 +283,7 @@ interface Parts {
 }
 
 /** Whether the rows that changed since a bookmark can be told. A server that was reset to an earlier moment has older transactions. */
-function isAfter({ next }: Moment, { horizon, snapshot }: TableBookmark): boolean {
+function isAfter({ next }: Moment, { horizon, snapshot }: PostgresBookmark): boolean {
   const former = snapshot?.split(':')[1];
   return (
     former !== undefined &&
@@ -394,23 +338,4 @@ async function* cursor(
     if (rows.length < CHUNK) break;
   }
   await snapshot.rows('CLOSE source');
-}
-
-/** Refuses two rows with one key, which are neighbours. */
-async function* unique(batches: AsyncIterable<TextRow[]>, parts: number): AsyncGenerator<TextRow[]> {
-  let last: string | undefined;
-  for await (const batch of batches) {
-    for (const row of batch) {
-      const key = row.slice(0, parts);
-      if (key.includes(null)) continue;
-      const text = JSON.stringify(key);
-      if (text === last)
-        throw new CosiftError(
-          'source_failed',
-          `\`key\` does not identify the rows: two have ${key.join(', ')}`,
-        );
-      last = text;
-    }
-    yield batch;
-  }
 }

@@ -1,15 +1,5 @@
+import type { ScalarKind, SourceType } from '../column-readers.js';
 import type { Snapshot } from './connection.js';
-
-export type ScalarKind = 'number' | 'boolean' | 'text' | 'time' | 'json';
-
-/** A type of PostgreSQL, and what its values are; `kind` is undefined for a type that records do not have. */
-export interface SqlType {
-  /** As in CREATE TABLE. */
-  name: string;
-  kind: ScalarKind | undefined;
-  /** The type of the elements of an array. */
-  element?: SqlType | undefined;
-}
 
 const KINDS: Readonly<Record<string, ScalarKind>> = {
   ...kindOf('number', 'int2 int4 int8 float4 float8 numeric'),
@@ -38,12 +28,15 @@ const TYPES = `
   SELECT oid::text, typname::text, typtype::text, typcategory::text, typelem::text, typbasetype::text, name FROM types`;
 
 /** Returns the types with these oids. */
-export async function sqlTypes(snapshot: Snapshot, oids: readonly number[]): Promise<Map<number, SqlType>> {
+export async function sqlTypes(
+  snapshot: Snapshot,
+  oids: readonly number[],
+): Promise<Map<number, SourceType>> {
   const rows = new Map((await snapshot.rows(TYPES, [oids])).map((row) => [row[0] as string, row]));
-  const typeOf = (oid: string): SqlType | undefined => {
+  const typeOf = (oid: string): SourceType | undefined => {
     const [, typname, typtype, category, element, base, name] = (rows.get(oid) ?? []) as string[];
     if (typname === undefined || name === undefined) return undefined;
-    if (typtype === 'd') return { ...(typeOf(base as string) as SqlType), name };
+    if (typtype === 'd') return { ...(typeOf(base as string) as SourceType), name };
     if (category === 'A') return { name, kind: undefined, element: typeOf(element as string) };
     return { name, kind: typtype === 'e' ? 'text' : typtype === 'b' ? KINDS[typname] : undefined };
   };

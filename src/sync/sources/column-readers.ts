@@ -1,19 +1,22 @@
-import { CosiftError } from '../../../errors.js';
-import type { Cell } from '../../../readers/cells.js';
-import type { ColumnType } from '../../../readers/column-types.js';
-import { cellOf, listOf } from '../../../readers/json/object.js';
-import { BadValue, convertedCell, numberOf } from '../row-values.js';
-import { quoted } from './names.js';
-import type { SqlType } from './sql-types.js';
+import { CosiftError } from '../../errors.js';
+import type { Cell } from '../../readers/cells.js';
+import type { ColumnType } from '../../readers/column-types.js';
+import { cellOf, listOf } from '../../readers/json/object.js';
+import { BadValue, convertedCell, numberOf } from './row-values.js';
+
+export type ScalarKind = 'number' | 'boolean' | 'text' | 'time' | 'json';
+
+/** A type of a database, and what its values are; `kind` is undefined for a type that records do not have. */
+export interface SourceType {
+  /** As in CREATE TABLE. */
+  name: string;
+  kind: ScalarKind | undefined;
+  /** The type of the elements of a list. */
+  element?: SourceType | undefined;
+}
 
 /** What values of a type become. A change of it is a change of what records have. */
-export type ValueKind =
-  | 'number'
-  | 'boolean'
-  | 'text'
-  | 'time'
-  | 'json'
-  | `list of ${'number' | 'boolean' | 'text' | 'time'}`;
+export type ValueKind = ScalarKind | `list of ${Exclude<ScalarKind, 'json'>}`;
 
 /** How a column is read. */
 export interface ColumnReader {
@@ -24,9 +27,19 @@ export interface ColumnReader {
   read(text: string | null): Cell | readonly Cell[];
 }
 
+/** What gives the text of a value in SQL, and that of a list as JSON. */
+interface Expressions {
+  scalar: string;
+  list: string;
+}
+
 /** @throws {CosiftError} `source_failed` for a column of a type that is not supported. */
-export function columnReader(name: string, type: SqlType, given: ColumnType | undefined): ColumnReader {
-  const expression = `${quoted(name)}::text`;
+export function columnReader(
+  name: string,
+  type: SourceType,
+  given: ColumnType | undefined,
+  { scalar: expression, list }: Expressions,
+): ColumnReader {
   if (given !== undefined) {
     const isJson = type.element === undefined && type.kind === 'json';
     const isParsed = given === 'list' && isJson;
@@ -46,7 +59,7 @@ export function columnReader(name: string, type: SqlType, given: ColumnType | un
   return {
     name,
     kind: `list of ${kind as 'text'}`,
-    expression: `to_json(${quoted(name)}::text[])::text`,
+    expression: list,
     read: orNull((text) => (listOf(text) as Cell[]).map(element)),
   };
 }
@@ -62,7 +75,7 @@ function scalarReader(name: string, kind: ValueKind): (text: string) => Cell {
     case 'number':
       return (text) => numberOf(name, text);
     case 'boolean':
-      return (text) => text === 'true' || text === 't';
+      return (text) => booleanOf(name, text);
     case 'time':
       return (text) => isoTime(text) ?? text;
     case 'json':
@@ -70,6 +83,14 @@ function scalarReader(name: string, kind: ValueKind): (text: string) => Cell {
     default:
       return (text) => text;
   }
+}
+
+function booleanOf(name: string, text: string): boolean {
+  if (text === 'true' || text === 't') return true;
+  if (text === 'false' || text === 'f') return false;
+  throw new BadValue(
+    `column "${name}": ${text} is neither true nor false; the type number of the column in \`types\` stores it as a number`,
+  );
 }
 
 function jsonCell(name: string, text: string): Cell {
@@ -82,7 +103,7 @@ function jsonCell(name: string, text: string): Cell {
 
 const TIME = /^(\d{4}-\d\d-\d\d)(?: (\d\d:\d\d:\d\d(?:\.\d+)?)(\+00)?)?$/;
 
-/** The ISO 8601 of a date or a time as PostgreSQL writes it; undefined for infinity and for years of other lengths. */
+/** The ISO 8601 of a date or a time as databases write it; undefined for infinity and for years of other lengths. */
 function isoTime(text: string): string | undefined {
   const [, date, time, zone] = TIME.exec(text) ?? [];
   if (date === undefined) return undefined;
@@ -92,8 +113,10 @@ function isoTime(text: string): string | undefined {
 /** The instant of a column of times: one without a zone is in UTC. */
 export function instantOfTime(name: string, text: string | null): string | undefined {
   if (text === null) return undefined;
-  const iso = isoTime(text);
-  if (iso === undefined) throw new BadValue(`column "${name}": ${text} is no time of a record`);
-  if (!iso.includes('T')) return `${iso}T00:00:00Z`;
-  return iso.endsWith('Z') ? iso : `${iso}Z`;
+  const iso = isoTime(text) ?? text;
+  const instant = !iso.includes('T') ? `${iso}T00:00:00Z` : iso.endsWith('Z') ? iso : `${iso}Z`;
+  // Infinity, or a day that MySQL has and no calendar.
+  if (Number.isNaN(Date.parse(instant)))
+    throw new BadValue(`column "${name}": ${text} is no time of a record`);
+  return instant;
 }

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# MariaDB for the tests, from packages of Debian or Ubuntu, unpacked into .mariadb. Nothing is installed.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+test -x .mariadb/usr/sbin/mariadbd && exit 0
+packages=$(mktemp -d)
+trap 'rm -rf "$packages"' EXIT
+mapfile -t libraries < <(apt-cache depends mariadb-server-core | sed -n 's/^ *Depends: \(lib\(aio\|uring\)[^ ]*\)$/\1/p')
+(cd "$packages" && apt-get download -qq mariadb-server-core "${libraries[@]}")
+rm -rf .mariadb
+for package in "$packages"/*.deb; do dpkg-deb -x "$package" .mariadb; done
