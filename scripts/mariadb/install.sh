@@ -7,5 +7,7 @@ packages=$(mktemp -d)
 trap 'rm -rf "$packages"' EXIT
 mapfile -t libraries < <(apt-cache depends mariadb-server-core | sed -n 's/^ *Depends: \(lib\(aio\|uring\)[^ ]*\)$/\1/p')
 (cd "$packages" && apt-get download -qq mariadb-server-core "${libraries[@]}")
+for package in "$packages"/*.deb; do dpkg-deb -x "$package" "$packages/root"; done
 rm -rf .mariadb
-for package in "$packages"/*.deb; do dpkg-deb -x "$package" .mariadb; done
+mv "$packages/root" .mariadb
+chmod 755 .mariadb

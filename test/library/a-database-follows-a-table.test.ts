@@ -2,8 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { open } from 'cosift';
+import mysql from 'mysql2/promise';
 import pg from 'pg';
 import { expect, test, vi } from 'vitest';
+import { MariaDbServer, NO_MARIADB } from '../../scripts/mariadb/server.js';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 
 test.skipIf(NO_SERVER !== undefined)(
@@ -84,6 +86,48 @@ test.skipIf(NO_SERVER !== undefined)(
       expect(await asOf(90, { read: 0 })).toBe(now + 90_000);
     } finally {
       vi.useRealTimers();
+      await cosift.close();
+      await client.end();
+      await server.stop();
+      await rm(directory, { recursive: true, force: true });
+    }
+  },
+);
+
+test.skipIf(NO_MARIADB !== undefined)(
+  `a committed row of MariaDB is searchable once the sync is in step${NO_MARIADB ? ` (${NO_MARIADB})` : ''}`,
+  async () => {
+    const directory = await mkdtemp(path.join(tmpdir(), 'cosift-follow-'));
+    const server = await MariaDbServer.start();
+    const from = await server.createDatabase();
+    const client = await mysql.createConnection({ uri: from, multipleStatements: true });
+    const cosift = await open(directory, { threads: 1 });
+    try {
+      await client.query(
+        "CREATE TABLE notes (id int PRIMARY KEY, text text, at timestamp(6) NULL); INSERT INTO notes VALUES (1, 'red apples', '2024-01-01 10:00:00'), (2, 'steel bridges', NULL)",
+      );
+      const notes = await cosift.createDatabase('notes', { embed: { columns: ['text'] } });
+      await notes.upsert([{ key: 'other', data: { text: 'not of the source' } }]);
+      const source = { name: 'notes', from, table: 'notes', columns: ['text'], times: { changed: 'at' } };
+      await using sync = await notes.sync({ ...source, every: '20ms' });
+      await sync.inStep();
+      expect((await notes.get('key:notes/1'))?.timestamps.changed_at).toMatch(/^2024-01-01T/);
+      await client.query(
+        "INSERT INTO notes VALUES (3, 'the sea at night', NULL); DELETE FROM notes WHERE id = 2",
+      );
+      await sync.inStep();
+      const { results } = await notes.search('ocean', { limit: 1 });
+      expect(results[0]?.key).toBe('notes/3');
+      expect(await sync.reconcile()).toMatchObject({ read: 2, written: 0, unchanged: 2 });
+      await client.query('TRUNCATE notes');
+      await sync.inStep();
+      // A source without rows is more likely one that failed than one that is empty.
+      expect(await sync.status()).toMatchObject({ state: 'withheld', withheld: 2 });
+      expect(await sync.confirm()).toMatchObject({ deleted: 2 });
+      const keys: unknown[] = [];
+      for await (const { key } of notes.queryAll()) keys.push(key);
+      expect(keys).toEqual(['other']);
+    } finally {
       await cosift.close();
       await client.end();
       await server.stop();
