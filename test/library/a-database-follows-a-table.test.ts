@@ -154,6 +154,13 @@ test('what is no source is refused with the name of the member', async () => {
       expect(String(error)).not.toContain('hunter2');
     }
     const { table: _table, ...without } = source;
+    const elsewhere = { ...source, from: 'mysql://user@host/shop' };
+    await expect(notes.sync({ ...elsewhere, stream: 'cosift_notes' })).rejects.toThrow(
+      '`stream` needs a table',
+    );
+    await expect(notes.sync({ ...elsewhere, rls: true })).rejects.toThrow(
+      '`rls` needs a table of PostgreSQL',
+    );
     await expect(notes.sync(without)).rejects.toThrow('give either `table` or `query`');
     await using sync = await notes.sync(source);
     await expect(sync.once()).rejects.toThrow('there is no file');

@@ -68,17 +68,19 @@ export async function openTableSource({ from, key, ...rest }: TableSource): Prom
   }
   const place = resolved(from);
   const path = /^sqlite:(.+)$/s.exec(place)?.[1];
-  if (path === undefined) {
-    checkUser(place);
-    if (place.startsWith('mysql:')) {
-      const { MysqlSource } = await import('./mysql/source.js');
-      return new MysqlSource(place, definition);
-    }
+  if (path === undefined) checkUser(place);
+  if (place.startsWith('postgres')) {
     const { PostgresSource } = await import('./postgres/source.js');
     return new PostgresSource(place, definition);
   }
-  if (definition.stream !== undefined)
-    throw new CosiftError('source_failed', '`stream` needs a table of PostgreSQL');
+  for (const member of ['stream', 'rls'] as const) {
+    if (definition[member] === undefined) continue;
+    throw new CosiftError('source_failed', `\`${member}\` needs a table of PostgreSQL`);
+  }
+  if (path === undefined) {
+    const { MysqlSource } = await import('./mysql/source.js');
+    return new MysqlSource(place, definition);
+  }
   const { SqliteSource } = await import('./sqlite/source.js');
   return new SqliteSource(path, definition);
 }
