@@ -46,6 +46,7 @@ const TYPES: Readonly<Record<number, readonly [string, Kind]>> = {
 const FLOAT = 4;
 const TIMESTAMP = 7;
 const TINYINT = 1;
+const YEAR = 13;
 const BIT = 16;
 const JSON_TYPE = 245;
 const GEOMETRY = 255;
@@ -82,7 +83,7 @@ export function typeOfField(field: Field): MysqlType {
   // As MySQL has it, which keeps no other width.
   const isBoolean = length === 1 && (type === BIT || (type === TINYINT && !(flags & UNSIGNED)));
   if (isBoolean) return { name: `${name}(1)`, kind: 'boolean', field };
-  const isInteger = kind === INTEGER && type !== BIT && type !== 13;
+  const isInteger = kind === INTEGER && type !== BIT && type !== YEAR;
   const isNumber = kind === INTEGER || kind === 'float';
   return {
     name: isInteger && flags & UNSIGNED ? `${name} unsigned` : name,
