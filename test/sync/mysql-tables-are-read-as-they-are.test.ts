@@ -450,15 +450,20 @@ describe.skipIf(NO_MARIADB !== undefined)(`a table of MariaDB${NO_MARIADB ? ` ($
     end.abort(new Error('enough'));
     await expect(reading).rejects.toThrow('enough');
     await round?.close();
+    const reads = async () => {
+      const [processes] = await client.query(
+        "SELECT id FROM information_schema.processlist WHERE info LIKE '%SHA2%' AND id <> connection_id()",
+      );
+      return (processes as { id: number }[]).map(({ id }) => id);
+    };
+    await expect.poll(reads).toEqual([]);
     const cut = await source.round(null, true, new AbortController().signal);
-    const rows = (cut as Round).batches[Symbol.asyncIterator]();
-    const first = rows.next().catch((reason: unknown) => reason);
-    const [connections] = await client.query(
-      "SELECT id FROM information_schema.processlist WHERE info LIKE '%SHA2%' AND id <> connection_id()",
-    );
-    const [{ id } = { id: 0 }] = connections as { id: number }[];
+    const first = (cut as Round).batches[Symbol.asyncIterator]().next();
+    const failure = first.catch((reason: unknown) => reason);
+    let id: number | undefined;
+    while (id === undefined) [id] = await reads();
     await sql(`KILL ${id}`);
-    expect(await first).toMatchObject({ code: 'source_unavailable' });
+    expect(await failure).toMatchObject({ code: 'source_unavailable' });
     await cut?.close();
     const follower = new Follower(source);
     expect(await follower.pass()).toMatchObject({ read: 20000 });
