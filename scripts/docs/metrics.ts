@@ -1,7 +1,7 @@
 import type { DatabaseService, DatabaseStats } from '../../src/databases/index.js';
 import type { InFlight } from '../../src/server/admission/in-flight.js';
 import { Metrics } from '../../src/server/observability/metrics.js';
-import type { FollowedSync } from '../../src/sync/index.js';
+import type { FollowedSync } from '../../src/sync/followed-syncs.js';
 import { code, sentence, table } from './markdown.js';
 
 const isOfProcess = ({ name }: Metric) => /^(process|nodejs)_/.test(name);

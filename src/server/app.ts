@@ -10,7 +10,7 @@ import inject from 'light-my-request';
 import type { DatabaseService, Readiness } from '../databases/index.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits, searchesBytes } from '../schema/index.js';
-import { FollowedSyncs } from '../sync/index.js';
+import { FollowedSyncs } from '../sync/followed-syncs.js';
 import { databaseNotFound, guardAccess, payerOf } from './admission/access.js';
 import { type Capacity, InFlight } from './admission/in-flight.js';
 import type { Rate } from './admission/token-bucket.js';

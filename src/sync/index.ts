@@ -1,7 +1,5 @@
 export { type ConfiguredSync, checkEmbed, configuredSyncs } from './configured-syncs.js';
 export { duration, millisecondsOf } from './duration.js';
-export { ensureDatabase } from './ensure-database.js';
-export { type FollowedSync, FollowedSyncs, type SyncRequest, type SyncTotals } from './followed-syncs.js';
 export { IterableSource } from './iterable-source.js';
 export type { SourceShape, SyncSource } from './source.js';
 export {

@@ -1,7 +1,8 @@
 import type { DatabaseService } from '../../databases/index.js';
 import { CosiftError, isCode } from '../../errors.js';
 import type { DatabaseSettings, SyncDescription } from '../../schema/index.js';
-import type { ConfiguredSync, Sync, SyncRequest, SyncSource } from '../../sync/index.js';
+import type { SyncRequest } from '../../sync/followed-syncs.js';
+import type { ConfiguredSync, Sync, SyncSource } from '../../sync/index.js';
 import { abortOnSignal, endStopped } from '../abort-on-signal.js';
 import { embedIn } from '../embed-options.js';
 import { printable, shownJson } from '../failure.js';
@@ -66,7 +67,8 @@ export async function run(name: string | undefined, options: SyncOptions): Promi
   });
   failed.catch(() => undefined);
   try {
-    const { ensureDatabase, onChange } = await import('../../sync/index.js');
+    const { ensureDatabase } = await import('../../sync/ensure-database.js');
+    const { onChange } = await import('../../sync/index.js');
     const { database, embed } = definition;
     await ensureDatabase(
       databases,

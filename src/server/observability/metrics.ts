@@ -3,7 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { FairLimiter } from '../../async/fair-limiter.js';
 import { rationed } from '../../async/rationed.js';
 import type { DatabaseService, DatabaseStats, PageReply } from '../../databases/index.js';
-import type { FollowedSyncs } from '../../sync/index.js';
+import type { FollowedSyncs } from '../../sync/followed-syncs.js';
 import type { InFlight } from '../admission/in-flight.js';
 import { addMetrics } from './database-metrics.js';
 import { addSyncMetrics } from './sync-metrics.js';

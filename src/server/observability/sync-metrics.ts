@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { SyncDescription } from '../../schema/index.js';
-import type { FollowedSync, SyncTotals } from '../../sync/index.js';
+import type { FollowedSync, SyncTotals } from '../../sync/followed-syncs.js';
 
 const LABELS = ['database', 'sync'] as const;
 

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DatabaseService, Readiness, RecordForm } from '../../databases/index.js';
 import type { ComponentName, Limits } from '../../schema/index.js';
-import type { FollowedSyncs } from '../../sync/index.js';
+import type { FollowedSyncs } from '../../sync/followed-syncs.js';
 import type { InFlight } from '../admission/in-flight.js';
 import type { Inject } from '../http/own-requests.js';
 import type { PageAccess } from '../http/page-origin.js';

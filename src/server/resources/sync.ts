@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { CosiftError } from '../../errors.js';
 import { checkSyncConfirmation } from '../../schema/index.js';
-import type { FollowedSync, FollowedSyncs } from '../../sync/index.js';
+import type { FollowedSync, FollowedSyncs } from '../../sync/followed-syncs.js';
 import { callerOf, sees } from '../admission/access.js';
 import { withTimeout } from '../admission/deadlines.js';
 import type { Resource } from './resource.js';
