@@ -18,7 +18,8 @@ export function Sources({ apiKey: key, onRecords }) {
   const [asked, setAsked] = useState({});
   const state = useRef();
   useEffect(() => {
-    if (isLoading) return undefined;
+    // A service that follows no source begins to only by a restart.
+    if (isLoading || value?.syncs.length === 0) return undefined;
     const timer = setTimeout(reload, RELOAD_MS);
     return () => clearTimeout(timer);
   }, [isLoading]);

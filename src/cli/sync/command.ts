@@ -13,7 +13,7 @@ import type { SyncOptions } from './definition.js';
 type Action = (name: string | undefined, options: SyncOptions, command: Command) => Promise<void>;
 
 const KEY = 'columns that identify a row, comma-separated (default: the primary key)';
-const EITHER_KEY = `${KEY}; with --url, the API key for the server (default: COSIFT_KEY, or <data>/admin.key)`;
+const EITHER_KEY = `with --url, the API key for the server, else ${KEY}`;
 
 export function syncCommand(): Command {
   return new Command('sync')
