@@ -37,7 +37,7 @@ function describePass({ at, read, written, unchanged, deleted }: NonNullable<Syn
   return { at: at.toISOString(), read, written, unchanged, deleted };
 }
 
-/** Returns a function that reads a description, and shows it if one of `members` differs from the last time. */
+/** Returns a function to call after each pass: it shows the description if one of `members` differs from the last time. */
 export function onChange(
   read: () => Promise<SyncDescription>,
   members: readonly (keyof SyncDescription)[],
@@ -51,6 +51,8 @@ export function onChange(
       .catch(() => undefined)
       .then(async () => {
         const description = await read();
+        // The next pass runs already, and ends with another call.
+        if (description.state === 'reading') return;
         const facts = JSON.stringify(members.map((member) => description[member]));
         if (facts === last) return;
         last = facts;
