@@ -127,7 +127,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
     });
     const shown = await sync('status');
     expect(shown.stdout).toMatch(
-      /^away {2}waiting: .*\nlost {2}failed: the environment variable NOT_SET is not set .*\nproducts {2}in step/,
+      /^away {2}(waiting: .*|reading · .*)\nlost {2}failed: the environment variable NOT_SET is not set .*\nproducts {2}in step/,
     );
     expect((await sync('status', '--database', 'away', '--json')).stdout).toMatch(/^{"name":"away",.*}\n$/);
     await sqlite(file, "UPDATE products SET name = 'new' WHERE id = 1", 'DELETE FROM products WHERE id > 10');

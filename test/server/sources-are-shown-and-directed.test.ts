@@ -80,7 +80,8 @@ describe.skipIf(NO_SQLITE !== undefined)(`sources${NO_SQLITE ? ` (${NO_SQLITE})`
     });
     expect(Date.parse(shop.next_attempt)).toBeGreaterThan(Date.now() + 23 * 3_600_000);
     expect(shop.requested).toBe(undefined);
-    expect(await of('away')).toMatchObject({ state: 'waiting', reason: expect.any(String), records: 0 });
+    // It may be tried again at this moment.
+    expect(await of('away')).toMatchObject({ reason: expect.any(String), records: 0 });
   });
 
   test('are in the metrics, without secrets', async () => {
