@@ -9,6 +9,6 @@ export {
   TABLE_SOURCE,
   type TableSource,
 } from './sources/table-source.js';
-export { NO_STATE, Sync, type SyncSettings, type SyncStatus, storedStatus } from './sync.js';
+export { Sync, type SyncSettings, type SyncStatus } from './sync.js';
 export { describeSync, onChange } from './sync-description.js';
 export type { SyncCounts, SyncProgress } from './sync-progress.js';

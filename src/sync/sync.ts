@@ -59,10 +59,10 @@ export interface SyncStatus {
   lastWholePass?: SyncCounts & { at: Date };
 }
 
-/** What a store has of a sync before its first commit. */
+/** @internal What a store has of a sync before its first commit. */
 export const NO_STATE: SyncState = { state: null, records: 0, keys: [] };
 
-/** The status of a sync that may not be open, by what it has stored. */
+/** @internal The status of a sync that may not be open, by what it has stored. */
 export function storedStatus({ state: text, records }: SyncState): SyncStatus {
   const stored = parseState(text);
   const failure = parseFailure(text);

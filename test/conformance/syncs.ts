@@ -5,8 +5,8 @@ import {
   Sync,
   type SyncSettings,
   type SyncStatus,
-  storedStatus,
 } from '../../src/sync/index.js';
+import { storedStatus } from '../../src/sync/sync.js';
 import { RowSource } from '../helpers/row-source.js';
 import type { OpenDatabases } from './open-databases.js';
 import { SharedDatabases } from './shared-databases.js';

@@ -119,7 +119,8 @@ async function storedDescriptions(
   options: SyncOptions,
 ): Promise<SyncDescription[]> {
   const { readSyncStatus } = await import('../../sync/open-sync.js');
-  const { describeSync, NO_STATE, storedStatus } = await import('../../sync/index.js');
+  const { describeSync } = await import('../../sync/index.js');
+  const { NO_STATE, storedStatus } = await import('../../sync/sync.js');
   const configured = await configuredIn(options);
   const wanted =
     options.database === undefined
