@@ -48,7 +48,11 @@ export function configuredSyncs(section: unknown): ConfiguredSync[] {
   if (problem !== undefined) {
     throw new Error(`${problem.pointer.slice(1).replaceAll('/', '.')}: ${problem.detail}`);
   }
+  const streams = new Map<string, string>();
   return Object.entries(section as Record<string, Member>).map(([name, member]) => {
+    const other = streams.get(member.stream ?? '');
+    if (other !== undefined) throw new Error(`sync.${name}.stream: sync.${other} has the same`);
+    if (member.stream !== undefined) streams.set(member.stream, name);
     if (!DATABASE_ID.test(name)) throw new Error(`sync.${name}: a name is 1 to 64 of a-z 0-9 _ -`);
     const { database, embed, every = DEFAULT_EVERY, max_deletes, ...source } = member;
     checkEmbed(embed, source.columns, `sync.${name}.embed`);

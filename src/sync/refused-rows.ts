@@ -1,7 +1,7 @@
 import type { RefusedRow } from './source.js';
 
 /** Refused rows that are kept with their reasons. The others are only counted. */
-const MAX_ROWS = 1_000;
+export const MAX_REFUSED_ROWS = 1_000;
 
 /** UTF-16 code units of a reason that are kept. */
 const MAX_REASON = 200;
@@ -36,7 +36,7 @@ export class RefusedRows {
 
   /** Adds a row. Of several with one key, the reason of the first is kept. */
   add({ key, reason }: RefusedRow): void {
-    if (this.#reasons.has(key) || this.#reasons.size === MAX_ROWS) this.#others += 1;
+    if (this.#reasons.has(key) || this.#reasons.size === MAX_REFUSED_ROWS) this.#others += 1;
     else this.#reasons.set(key, reason.slice(0, MAX_REASON).toWellFormed());
   }
 

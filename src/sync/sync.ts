@@ -2,6 +2,7 @@ import { LinkedAbort } from '../async/linked-abort.js';
 import { backoffMs, sleep } from '../async/sleep.js';
 import type { SyncState, SyncTarget } from '../databases/index.js';
 import { CosiftError, ERRORS, isCode } from '../errors.js';
+import { MAX_REFUSED_ROWS } from './refused-rows.js';
 import type { SyncSource } from './source.js';
 import { type Passed, syncPass } from './sync-pass.js';
 import type { SyncCounts, SyncProgress } from './sync-progress.js';
@@ -16,6 +17,8 @@ export const MAX_PAUSE_MS = 60_000;
 
 /** Milliseconds after which a source that can tell whether it has changed is asked again. */
 const LOOK_MS = 100;
+/** Pauses between looks are so many times as long as a look. */
+const LOOK_SHARE = 10;
 
 export interface SyncSettings {
   /** The records of the source have keys that begin with it and `/`. */
@@ -101,6 +104,8 @@ interface Failure extends StoredFailure {
 export class Sync {
   readonly #open: OpenSource;
   #source: SyncSource | undefined;
+  /** Whether the next pass may go on with the bookmark of the last one. */
+  #continues = false;
   readonly #target: SyncTarget;
   readonly #settings: SyncSettings;
   readonly #end: LinkedAbort;
@@ -211,16 +216,35 @@ export class Sync {
 
   async #follow(everyMs: number): Promise<never> {
     const { signal } = this.#end;
+    let lookMs = LOOK_MS;
     for (;;) {
       await this.inStep();
       this.#nextPass = new Date(Date.now() + everyMs);
       const next = performance.now() + everyMs;
       for (let left = everyMs; left > 0; left = next - performance.now()) {
-        const hasChanged = this.#source?.hasChanged;
-        await sleep(hasChanged ? Math.min(left, LOOK_MS) : left, signal);
-        if (hasChanged && (await this.#queued(() => hasChanged(signal)))) break;
+        await sleep(this.#isLooking ? Math.min(left, lookMs) : left, signal);
+        const began = performance.now();
+        if (this.#isLooking && (await this.#queued(() => this.#hasChanged(signal)))) break;
+        lookMs = Math.max(LOOK_MS, LOOK_SHARE * (performance.now() - began));
       }
       this.#nextPass = undefined;
+    }
+  }
+
+  /** Whether the source can tell that it has changed, and the next pass need not read all rows. */
+  get #isLooking(): boolean {
+    return this.#source?.hasChanged !== undefined && this.#continues;
+  }
+
+  /** Asks the source whether it has changed, unless another process makes a pass. */
+  async #hasChanged(signal: AbortSignal): Promise<boolean> {
+    const hold = await this.#target.hold(signal).catch((error: unknown) => {
+      if (!isCode(error, 'busy')) throw error;
+    });
+    try {
+      return hold !== undefined && ((await this.#source?.hasChanged?.(signal)) ?? false);
+    } finally {
+      await hold?.release();
     }
   }
 
@@ -304,6 +328,8 @@ export class Sync {
       this.#failure = undefined;
       this.#asOf = passed.asOf;
       this.#lostHold = false;
+      const { withheld, refused } = passed.counts;
+      this.#continues = withheld === 0 && refused <= MAX_REFUSED_ROWS;
       if (passed.isWhole) this.#lastWholePass = { ...passed.counts, at: new Date() };
       return passed;
     } catch (error) {

@@ -6,7 +6,6 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer, type PostgresVersion } from '../../scripts/postgres/server.js';
 import { isCode } from '../../src/errors.js';
-import type { Bookmark } from '../../src/sync/source.js';
 import type { TableDefinition } from '../../src/sync/sources/definition.js';
 import { PostgresSource } from '../../src/sync/sources/postgres/source.js';
 import { inFull } from '../helpers/full.js';
@@ -66,7 +65,7 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
       new Map([...records].map(([key, text]) => [key, JSON.parse(text).data.value]));
 
     /** Follows the table while others write it. Returns the rounds by kind, and after how many of them the copy was wrong. */
-    async function follow(seed: number, spoil: (bookmark: Bookmark | null) => Promise<Bookmark | null>) {
+    async function follow(seed: number) {
       await using follows = await followed();
       const { source, follower } = follows;
       let writing = true;
@@ -90,7 +89,6 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
           const { snapshot } = follower.bookmark as { snapshot: string };
           const found = differences(copyOf(follower), await itemsIn(client, snapshot));
           counts.wrong += Number(Object.values(found).some((number) => number > 0));
-          follower.bookmark = await spoil(follower.bookmark);
         }
         await writers;
         const rows = await client.query('SELECT id, value FROM items');
@@ -107,7 +105,7 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
       'has at each moment what the table had, with synchronous_commit = %s',
       async (how) => {
         await client.query(`ALTER ROLE cosift SET synchronous_commit = ${how}`);
-        const { wrong, changes, keys } = await follow(version, async (bookmark) => bookmark);
+        const { wrong, changes, keys } = await follow(version);
         expect(wrong).toBe(0);
         expect(changes).toBeGreaterThan(0);
         // After a TRUNCATE, all rows are compared.
@@ -115,13 +113,25 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
       },
     );
 
-    test('would lose rows if it began where the log ends', async () => {
-      const late = async (bookmark: Bookmark | null) => {
-        const { rows } = await client.query('SELECT pg_current_wal_flush_lsn()::text AS lsn');
-        const log = (bookmark as { log: object }).log;
-        return { ...bookmark, log: { ...log, lsn: rows[0].lsn } };
-      };
-      expect((await follow(version, late)).wrong).toBeGreaterThan(0);
+    test('would lose rows if it began where the log ends after a round', async () => {
+      await using follows = await followed();
+      const { source, follower, catchUp } = follows;
+      await client.query("UPDATE items SET value = 'before' WHERE id = 1");
+      const round = (await source.round(follower.bookmark, false, signal))!;
+      for await (const _ of round.batches)
+        await client.query("UPDATE items SET value = 'meanwhile' WHERE id = 2");
+      const { rows } = await client.query('SELECT pg_current_wal_flush_lsn()::text AS lsn');
+      const bookmark = round.bookmark() as { log: object };
+      await round.close();
+      await client.query("UPDATE items SET value = 'after' WHERE id = 3");
+      const late = new Follower(source);
+      late.bookmark = { ...bookmark, log: { ...bookmark.log, lsn: rows[0].lsn } };
+      await late.pass();
+      expect([...late.records.keys()]).toEqual(['3']);
+      // It goes on where the round ended.
+      await dropSlots();
+      await catchUp();
+      expect(copyOf(follower).get('2')).toBe('meanwhile');
     });
 
     test('reads the rows that have changed, and no others', async () => {
@@ -219,24 +229,95 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
       }
     });
 
-    test('waits for nobody, and moves on when long transactions end', async () => {
+    test('waits for nobody, and begins when long transactions have ended', async () => {
       await dropSlots();
       await createItems(client, 5);
       const other = new pg.Client(url);
       await other.connect();
       await other.query("BEGIN; UPDATE items SET value = 'open' WHERE id = 1");
-      const source = new PostgresSource(url, DEFINITION);
-      const follower = new Follower(source);
+      const followers = [new PostgresSource(url, DEFINITION), new PostgresSource(url, DEFINITION)];
+      const [early, late] = followers as [PostgresSource, PostgresSource];
+      const follower = new Follower(late);
       try {
-        await follower.pass();
+        await new Follower(early).pass();
         // The server makes no slot while a transaction is open.
-        expect(await source.hasChanged?.(signal)).toBe(false);
+        expect(await early.hasChanged?.(signal)).toBe(false);
+        await follower.pass();
         await other.query('COMMIT');
-        expect(await source.hasChanged?.(signal)).toBe(true);
+        expect(await late.hasChanged?.(signal)).toBe(true);
         expect((await follower.pass())?.kind).toBe('keys');
         expect(copyOf(follower).get('1')).toBe('open');
       } finally {
         await other.end();
+        for (const source of followers) await source.close();
+      }
+    });
+
+    test('an idle transaction that has written delays nothing', async () => {
+      await using follows = await followed();
+      const { follower, catchUp } = follows;
+      const other = new pg.Client(url);
+      await other.connect();
+      try {
+        for (let round = 1; round <= 3; round += 1) {
+          await client.query('UPDATE items SET value = $1 WHERE id = 9', [`round ${round}`]);
+          await other.query(round === 1 ? 'BEGIN' : 'SELECT 1');
+          await other.query("INSERT INTO history (id, value) VALUES (1, 'not committed')");
+          expect(await catchUp()).toEqual(['changes']);
+          expect(copyOf(follower).get('9')).toBe(`round ${round}`);
+        }
+      } finally {
+        await other.end();
+      }
+    });
+
+    test('a pass without changes does not make the next one read the table', async () => {
+      await using follows = await followed();
+      const { follower, catchUp } = follows;
+      for (let round = 1; round <= 3; round += 1) {
+        await client.query("INSERT INTO history (id, value) VALUES (1, 'of another table')");
+        expect(await follower.pass()).toBeUndefined();
+        await client.query('UPDATE items SET value = $1 WHERE id = 9', [`round ${round}`]);
+        expect(await catchUp()).toEqual(['changes']);
+      }
+    });
+
+    test('a slot that is made anew while the table is read is not taken for the old one', async () => {
+      await using follows = await followed();
+      const { source, follower, catchUp } = follows;
+      const round = (await source.round(follower.bookmark, true, signal))!;
+      for await (const _ of round.batches) {
+        await client.query("UPDATE items SET value = 'meanwhile' WHERE id = 7");
+        await client.query("SELECT pg_drop_replication_slot('cosift_items')");
+        await client.query("SELECT pg_create_logical_replication_slot('cosift_items', 'pgoutput')");
+      }
+      follower.bookmark = round.bookmark();
+      await round.close();
+      await catchUp();
+      expect(copyOf(follower).get('7')).toBe('meanwhile');
+    });
+
+    test('what happens to a partition beside its table is found', async () => {
+      await dropSlots();
+      await client.query(`DROP TABLE IF EXISTS parted; CREATE TABLE parted (id int PRIMARY KEY, value text) PARTITION BY RANGE (id);
+        CREATE TABLE part PARTITION OF parted FOR VALUES FROM (1) TO (100);
+        INSERT INTO parted SELECT n, 'first' FROM generate_series(1, 20) AS n`);
+      const source = new PostgresSource(url, { ...DEFINITION, table: 'parted' });
+      const follower = new Follower(source);
+      try {
+        await follower.pass();
+        await source.hasChanged?.(signal);
+        await follower.pass();
+        await client.query(`BEGIN; ALTER TABLE parted DETACH PARTITION part; DELETE FROM part WHERE id = 5;
+          UPDATE part SET value = 'changed' WHERE id = 6;
+          ALTER TABLE parted ATTACH PARTITION part FOR VALUES FROM (1) TO (100); COMMIT`);
+        await source.hasChanged?.(signal);
+        await follower.pass();
+        expect(copyOf(follower).get('6')).toBe('changed');
+        expect(follower.records.has('5')).toBe(false);
+        await client.query('ALTER TABLE part SET UNLOGGED');
+        await expect(follower.pass()).rejects.toThrow('must be logged');
+      } finally {
         await source.close();
       }
     });
@@ -265,8 +346,16 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
       expect(await refused(DEFINITION)).toContain('REPLICA IDENTITY DEFAULT');
       await client.query('ALTER TABLE items REPLICA IDENTITY DEFAULT');
       await client.query('UPDATE items SET value = id; ALTER TABLE items ADD UNIQUE (value)');
-      expect(await refused({ ...DEFINITION, key: ['value'] })).toContain('need a primary key');
+      expect(await refused({ ...DEFINITION, key: ['value'] })).toContain('have a primary key');
       expect(await refused(DEFINITION)).toBe('allowed');
+      // A publication would keep the application from updates of these tables.
+      await client.query('ALTER TABLE items DROP CONSTRAINT items_pkey, ADD PRIMARY KEY (id) DEFERRABLE');
+      expect(await refused(DEFINITION)).toContain('not deferrable');
+      await client.query(
+        'ALTER TABLE items DROP CONSTRAINT items_pkey, ADD PRIMARY KEY (value) INCLUDE (id)',
+      );
+      await client.query('ALTER TABLE items ADD UNIQUE (id), ALTER id SET NOT NULL');
+      expect(await refused({ ...DEFINITION, key: ['id'] })).toContain('have a primary key');
       await client.query('DROP VIEW seen');
     });
 
@@ -274,18 +363,24 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
       await dropSlots();
       await createItems(client, 5);
       await client.query('CREATE ROLE follower LOGIN REPLICATION; GRANT SELECT ON items TO follower');
-      const source = new PostgresSource(url.replace('cosift@', 'follower@'), DEFINITION);
-      const follower = new Follower(source);
+      const sources = [1, 2].map(() => new PostgresSource(url.replace('cosift@', 'follower@'), DEFINITION));
+      const [before, after] = sources as [PostgresSource, PostgresSource];
+      const follower = new Follower(before);
       try {
         await follower.pass();
-        expect(await source.hasChanged?.(signal)).toBe(true);
+        expect(await before.hasChanged?.(signal)).toBe(true);
         const message = await follower.pass().then(String, (error: Error) => error.message);
-        expect(message).toContain('CREATE PUBLICATION cosift_items FOR TABLE public.items ("id")');
+        expect(message).toContain('CREATE PUBLICATION cosift_items FOR TABLE public.items WITH');
+        // It goes on without the log for a while.
+        expect(await before.hasChanged?.(signal)).toBe(false);
         await client.query(message.slice(message.indexOf('CREATE PUBLICATION')));
-        expect(await source.hasChanged?.(signal)).toBe(true);
-        expect((await follower.pass())?.kind).toBe('keys');
+        await new Follower(after).pass();
+        expect(await after.hasChanged?.(signal)).toBe(true);
+        await expect(after.forget(signal)).rejects.toThrow(
+          'the owner of the publication can: DROP PUBLICATION',
+        );
       } finally {
-        await source.close();
+        for (const source of sources) await source.close();
       }
     });
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CosiftError, isCode } from '../../../errors.js';
+import { codeOf } from '../../../store/postgres/store-error.js';
 import type { Snapshot, SourceConnection } from './connection.js';
 import { changedKeys } from './logical-messages.js';
 import type { Moment } from './moment.js';
-import { quoted } from './names.js';
 
 /** Changed rows that are read by their keys. Where there are more, the table is searched for them. */
 const MAX_KEYS = 2_000;
@@ -11,12 +11,19 @@ const MAX_KEYS = 2_000;
 const MAX_MESSAGES = 4 * MAX_KEYS;
 /** Ends of transactions that are read at once. */
 const MAX_ENDS = 100_000;
+/** Bytes of messages that are read at once: they may have whole rows. */
+const MAX_BYTES = 8_388_608;
 /** Bytes of the log that the server may keep for the slot. */
 const MAX_KEPT = 1_073_741_824;
-/** Milliseconds that the creation of a slot waits for the end of open transactions. */
+/** Bytes of the log without a change of the table after which its position is stored. */
+const MAX_QUIET = 4_194_304n;
+/** Milliseconds that the creation of a slot waits for the end of open transactions, and between two attempts. */
 const CREATE_MS = 2_000;
-/** Milliseconds in which the server must have written its log to the disk. */
-const FLUSH_MS = 5_000;
+const CREATE_PAUSE_MS = 60_000;
+/** Milliseconds without the log after it has failed. */
+const FAILED_PAUSE_MS = 600_000;
+/** Milliseconds in which a busy server writes its log to the disk by itself. */
+const FLUSH_MS = 300;
 const FLUSH_PAUSE_MS = 10;
 /** Bytes of the header of a page of the log, at most. */
 const MAX_HEADER = 40n;
@@ -33,6 +40,8 @@ export interface LoggedChanges {
   /** The texts of the columns of each key. */
   keys: readonly (readonly string[])[];
   next: LogPosition;
+  /** Whether there is anything to store. */
+  isNews: boolean;
 }
 
 /**
@@ -48,8 +57,10 @@ export class ChangeLog {
   #next: LogPosition | undefined;
   /** Whether the slot was just made, so that no round has a position in it yet. */
   #isNew = false;
-  /** How far the slot was moved, from the position of a bookmark on, because nothing had changed. */
+  /** Where the slot is after it was moved to a position, which may be in a record of the log. */
   #moved: { from: string; to: bigint } | undefined;
+  /** No slot is looked at before this moment of `performance.now()`. */
+  #rest = 0;
 
   constructor(name: string) {
     this.#name = name;
@@ -65,34 +76,75 @@ export class ChangeLog {
       throw failed('the user of the source needs REPLICATION: ALTER ROLE … REPLICATION');
     if (hasIdentity !== 'true') {
       throw failed(
-        `${table} and its partitions need a primary key, which is also the \`key\`, and REPLICA IDENTITY DEFAULT`,
+        `${table} and its partitions must be logged, and have a primary key that is not deferrable, which is also the \`key\`, and REPLICA IDENTITY DEFAULT`,
       );
     }
   }
 
+  /** The round that ends at a position is stored. */
+  keep(position: LogPosition | undefined): void {
+    this.#next = position;
+  }
+
   /**
-   * Whether a new round may find changes. Makes the publication and the slot where they are missing; later changes are in
-   * the log.
+   * Whether a new round may find changes, or has to store how far the log was read. Makes the publication and the slot where
+   * they are missing; later changes are in the log.
    */
   async hasChanged(connection: SourceConnection, signal: AbortSignal): Promise<boolean> {
+    if (performance.now() < this.#rest) return false;
+    try {
+      return await this.#look(connection, signal);
+    } catch (error) {
+      const isTemporary = isCode(error, 'source_unavailable') && codeOf(error.cause) !== FULL;
+      // If it lasts, the round fails, too.
+      if (isTemporary) return true;
+      this.#rest = performance.now() + FAILED_PAUSE_MS;
+      throw error;
+    }
+  }
+
+  async #look(connection: SourceConnection, signal: AbortSignal): Promise<boolean> {
     const from = this.#next;
+    await this.flush(connection, signal);
     const snapshot = await connection.snapshot({ signal, rls: false });
     try {
       const slot = await this.#slot(snapshot, from);
       if (slot !== undefined) {
         if (from === undefined || !this.#continues(slot, from)) return true;
-        await this.#move(snapshot, slot, from, numberOf(from.lsn));
-        const flushed = await lsnOf(snapshot, 'pg_current_wal_flush_lsn()');
+        await this.#move(snapshot, slot, from);
+        const flushed = await lsnOf(snapshot, FLUSHED);
         if (flushed <= slot.lsn) return false;
         const changed = `SELECT FROM ${PEEK} WHERE get_byte(data, 0) IN (${codes('IUDT')}) LIMIT 1`;
-        if ((await snapshot.rows(changed, [this.#name])).length > 0) return true;
-        await this.#move(snapshot, slot, from, flushed);
-        return false;
+        const changes = await answered(snapshot.rows(changed, [this.#name]));
+        return changes.length > 0 || flushed - numberOf(from.lsn) > MAX_QUIET;
       }
     } finally {
       await snapshot.end();
     }
     return await this.#create(connection, signal);
+  }
+
+  /** The end of the log, which a later snapshot sees. All of it is on the disk afterwards, so that it can be read. */
+  async flush(connection: SourceConnection, signal: AbortSignal): Promise<bigint> {
+    const snapshot = await connection.snapshot({ signal, rls: false });
+    try {
+      const [end, isFlushed] = await flushedEnd(snapshot);
+      if (isFlushed) return end;
+      // Nobody else writes it soon: a commit does.
+      await snapshot.end();
+      const writing = await connection.snapshot({ signal, rls: false });
+      try {
+        await writing.rows('SET TRANSACTION READ WRITE');
+        await writing.rows('SET LOCAL synchronous_commit = local');
+        await writing.rows("SELECT pg_logical_emit_message(true, 'cosift', '')::text");
+        await writing.rows('COMMIT');
+      } finally {
+        await writing.end();
+      }
+      return end;
+    } finally {
+      await snapshot.end();
+    }
   }
 
   /**
@@ -104,38 +156,49 @@ export class ChangeLog {
     moment: Moment,
     from: LogPosition | undefined,
   ): Promise<LoggedChanges | undefined> {
+    this.keep(from);
     const slot = await this.#slot(snapshot, from);
     if (slot === undefined || from === undefined || !this.#continues(slot, from)) return undefined;
-    this.#next = from;
-    await this.#move(snapshot, slot, from, numberOf(from.lsn));
-    const flushed = await flushedLsn(snapshot);
-    const messages = `SELECT lsn::text, xid::text, encode(data, 'hex') FROM ${PEEK}
-      WHERE get_byte(data, 0) IN (${codes('RIUDTC')}) LIMIT ${MAX_MESSAGES}`;
-    const rows = (await snapshot.rows(messages, [this.#name])) as [string, string, string][];
-    if (rows.length === MAX_MESSAGES) return undefined;
-    const seen = rows.filter(([, xid]) => moment.sees(xid));
-    const keys = changedKeys(
-      seen.map(([, , data]) => Buffer.from(data, 'hex')),
-      this.#key,
-    );
+    await this.#move(snapshot, slot, from);
+    const [, isFlushed] = await flushedEnd(snapshot);
+    if (!isFlushed) throw new CosiftError('source_unavailable', 'the source has not written its log yet');
+    const flushed = await lsnOf(snapshot, FLUSHED);
+    const rows = await answered(snapshot.rows(MESSAGES, [this.#name]));
+    if (!(await this.#isAt(snapshot, slot))) return undefined;
+    if (rows.length === MAX_MESSAGES || rows[0]?.[2] === null) return undefined;
+    const messages = (rows as [string, string, string][]).map(([lsn, xid, data]) => ({
+      lsn,
+      isSeen: moment.sees(xid),
+      data: Buffer.from(data, 'hex'),
+    }));
+    const keys = changedKeys(messages, this.#key);
     if (keys === undefined || keys.length > MAX_KEYS) return undefined;
-    const ends = rows.filter(([, , data]) => data.startsWith('43'));
-    return { keys, next: this.#after(ends, moment, slot, flushed) };
+    const ends = messages.filter(({ data }) => data[0] === 'C'.charCodeAt(0));
+    const next = positionAfter(ends, slot, flushed);
+    const isFar = numberOf(next.lsn) - numberOf(from.lsn) > MAX_QUIET;
+    return { keys, next, isNews: keys.length > 0 || isFar };
   }
 
-  /** Where the changes begin that a snapshot does not see; undefined without a slot. `before` is the position before. */
+  /**
+   * Where the changes begin that a snapshot does not see; undefined without a slot that has all of them. `before` is the position
+   * of the round before, `end` the end of the log before the snapshot.
+   */
   async position(
     snapshot: Snapshot,
     moment: Moment,
     before: LogPosition | undefined,
+    end: bigint,
   ): Promise<LogPosition | undefined> {
     const slot = await this.#slot(snapshot, before);
-    if (slot === undefined) return undefined;
-    this.#isNew = false;
-    const flushed = await lsnOf(snapshot, 'pg_current_wal_flush_lsn()');
+    // Another process may have moved it, or made it anew.
+    if (slot === undefined || slot.lsn > end) return undefined;
+    const flushed = await lsnOf(snapshot, FLUSHED);
     const query = `SELECT lsn::text, xid::text FROM ${PEEK} WHERE get_byte(data, 0) = ${codes('C')} LIMIT ${MAX_ENDS}`;
-    const ends = (await snapshot.rows(query, [this.#name])) as [string, string][];
-    return this.#after(ends, moment, slot, ends.length < MAX_ENDS ? flushed : 0n);
+    const rows = (await answered(snapshot.rows(query, [this.#name]))) as [string, string][];
+    if (!(await this.#isAt(snapshot, slot))) return undefined;
+    this.#isNew = false;
+    const ends = rows.map(([lsn, xid]) => ({ lsn, isSeen: moment.sees(xid) }));
+    return positionAfter(ends, slot, ends.length < MAX_ENDS ? flushed : 0n);
   }
 
   /** Removes the slot and the publication. */
@@ -143,27 +206,15 @@ export class ChangeLog {
     const snapshot = await connection.snapshot({ signal, rls: false });
     try {
       await snapshot.rows('SET TRANSACTION READ WRITE');
-      await snapshot.rows(DROP_SLOT, [this.#name]);
-      await snapshot.rows(`DROP PUBLICATION IF EXISTS ${this.#name}`);
+      await answered(snapshot.rows(DROP_SLOT, [this.#name]));
+      await snapshot.rows(`DROP PUBLICATION IF EXISTS ${this.#name}`).catch((error: unknown) => {
+        if (!isCode(error, 'source_failed')) throw error;
+        throw failed(`the slot is dropped; the owner of the publication can: DROP PUBLICATION ${this.#name}`);
+      });
       await snapshot.rows('COMMIT');
     } finally {
       await snapshot.end();
     }
-  }
-
-  /** The position after the transactions that `moment` sees; up to `flushed` there are no others than `ends`. */
-  #after(
-    ends: readonly (readonly [string, string, ...unknown[]])[],
-    moment: Moment,
-    { publication, lsn }: Slot,
-    flushed: bigint,
-  ): LogPosition {
-    const unseen = ends.findIndex(([, xid]) => !moment.sees(xid));
-    const last = unseen === -1 ? ends.at(-1) : ends[unseen - 1];
-    const places = [lsn, ...(last ? [numberOf(last[0])] : []), ...(unseen === -1 ? [flushed] : [])];
-    const next = { publication, lsn: textOf(places.reduce((a, b) => (a > b ? a : b))) };
-    this.#next = next;
-    return next;
   }
 
   /** Whether the slot has all changes from a position on. */
@@ -171,15 +222,20 @@ export class ChangeLog {
     return lsn <= (this.#moved?.from === from.lsn ? this.#moved.to : numberOf(from.lsn));
   }
 
-  /** Moves the slot, so that the server need not keep what is before. */
-  async #move(snapshot: Snapshot, slot: Slot, from: LogPosition, to: bigint): Promise<void> {
-    if (to <= slot.lsn) return;
-    const [[end] = []] = await snapshot.rows(
-      'SELECT end_lsn::text FROM pg_replication_slot_advance($1, $2::pg_lsn)',
-      [this.#name, textOf(to)],
-    );
-    // It is moved to the end of a record, which may be later.
-    this.#moved = { from: from.lsn, to: numberOf(end as string) };
+  /** Moves the slot to the position that is stored, so that the server need not keep what is before. */
+  async #move(snapshot: Snapshot, slot: Slot, { lsn }: LogPosition): Promise<void> {
+    if (numberOf(lsn) <= slot.lsn) return;
+    const move = 'SELECT end_lsn::text FROM pg_replication_slot_advance($1, $2::pg_lsn)';
+    const [[end] = []] = await answered(snapshot.rows(move, [this.#name, lsn]));
+    slot.lsn = numberOf(end as string);
+    this.#moved = { from: lsn, to: slot.lsn };
+  }
+
+  /** Whether no other process has moved the slot. */
+  async #isAt(snapshot: Snapshot, { lsn }: Slot): Promise<boolean> {
+    const place = 'SELECT confirmed_flush_lsn::text FROM pg_replication_slots WHERE slot_name = $1';
+    const [[now] = []] = await snapshot.rows(place, [this.#name]);
+    return now !== undefined && now !== null && numberOf(now) === lsn;
   }
 
   /**
@@ -189,15 +245,15 @@ export class ChangeLog {
   async #slot(snapshot: Snapshot, from: LogPosition | undefined): Promise<Slot | undefined> {
     const [row] = await snapshot.rows(SLOT, [this.#name, this.#table]);
     if (row === undefined) return undefined;
-    const [lsn, isOurs, isLost, kept, publication] = row as [string, string, string, string, string | null];
-    if (isOurs !== 'true')
+    const [lsn, isOurs, isLost, kept, publication, isTaken] = row;
+    if (isOurs !== 'true' || isTaken === 'true')
       throw failed(
-        `the replication slot ${this.#name} is of another database or another plugin: choose another name`,
+        `the replication slot ${this.#name} is of another database, another table or another plugin: choose another name`,
       );
     const isKnown = from === undefined ? this.#isNew : from.publication === publication;
-    if (isKnown && isLost !== 'true' && publication !== null && Number(kept) <= MAX_KEPT)
-      return { lsn: numberOf(lsn), publication };
-    await snapshot.rows(DROP_SLOT, [this.#name]);
+    if (isKnown && isLost !== 'true' && publication && Number(kept) <= MAX_KEPT)
+      return { lsn: numberOf(lsn as string), publication };
+    await answered(snapshot.rows(DROP_SLOT, [this.#name]));
     return undefined;
   }
 
@@ -207,13 +263,15 @@ export class ChangeLog {
     const snapshot = await connection.snapshot({ signal, rls: false });
     try {
       await snapshot.rows(`SET LOCAL statement_timeout = ${CREATE_MS}`);
-      await snapshot.rows("SELECT pg_create_logical_replication_slot($1, 'pgoutput')::text", [this.#name]);
+      const create = "SELECT pg_create_logical_replication_slot($1, 'pgoutput')::text";
+      await answered(snapshot.rows(create, [this.#name]));
       this.#isNew = true;
       this.#next = undefined;
       return true;
     } catch (error) {
-      if (isCode(error, 'source_unavailable') && !signal.aborted) return false;
-      throw error;
+      if (!(error instanceof CosiftError) || codeOf(error.cause) !== CANCELLED) throw error;
+      this.#rest = performance.now() + CREATE_PAUSE_MS;
+      return false;
     } finally {
       await snapshot.end();
     }
@@ -223,11 +281,10 @@ export class ChangeLog {
     const snapshot = await connection.snapshot({ signal, rls: false });
     try {
       await snapshot.rows('SET TRANSACTION READ WRITE');
-      const [[version, isThere, isTaken] = []] = await snapshot.rows(PUBLICATION, [this.#name, this.#table]);
+      const [[isThere, isTaken] = []] = await snapshot.rows(PUBLICATION, [this.#name, this.#table]);
       if (isThere === 'true') return;
-      // Before version 15, whole rows are published.
-      const columns = Number(version) < 150_000 ? '' : ` (${this.#key.map(quoted).join(', ')})`;
-      const publication = `${this.#name} FOR TABLE ${this.#table}${columns} WITH (publish_via_partition_root = true)`;
+      // A list of columns would keep the owner from some changes of the table.
+      const publication = `${this.#name} FOR TABLE ${this.#table} WITH (publish_via_partition_root = true)`;
       if (isTaken === 'true')
         throw failed(`the publication ${this.#name} must be, and is not: CREATE PUBLICATION ${publication}`);
       await snapshot.rows(`CREATE PUBLICATION ${publication}`).catch((error: unknown) => {
@@ -246,8 +303,44 @@ interface Slot {
   publication: string;
 }
 
+/** A statement was cancelled, such as after its time; the server has no room for another slot. */
+const CANCELLED = '57014';
+const FULL = '53400';
+/** The slot is used, moved, dropped or made by another process: missing, active, moved already, there already, being made. */
+const RACES = ['42704', '55006', '22023', '42710', '55000'];
+
+async function answered<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof CosiftError) || !RACES.includes(codeOf(error.cause) ?? '')) throw error;
+    throw new CosiftError('source_unavailable', `\`stream\`: ${error.detail}`, { cause: error });
+  }
+}
+
+/** The position after the transactions that are seen; up to `flushed` there are no others than `ends`. */
+function positionAfter(
+  ends: readonly { lsn: string; isSeen: boolean }[],
+  { publication, lsn }: Slot,
+  flushed: bigint,
+): LogPosition {
+  const unseen = ends.findIndex(({ isSeen }) => !isSeen);
+  const last = unseen === -1 ? ends.at(-1) : ends[unseen - 1];
+  const places = [lsn, ...(last ? [numberOf(last.lsn)] : []), ...(unseen === -1 ? [flushed] : [])];
+  return { publication, lsn: textOf(places.reduce((a, b) => (a > b ? a : b))) };
+}
+
+const FLUSHED = 'pg_current_wal_flush_lsn()';
+
 const PEEK =
   "pg_logical_slot_peek_binary_changes($1::text::name, NULL, NULL, 'proto_version', '1', 'publication_names', $1::text)";
+
+/** The messages; without their data where they are too many bytes. */
+const MESSAGES = `
+  WITH messages AS MATERIALIZED (SELECT lsn, xid, data FROM ${PEEK}
+    WHERE get_byte(data, 0) IN (${codes('RIUDTC')}) LIMIT ${MAX_MESSAGES})
+  SELECT lsn::text, xid::text,
+    CASE WHEN (SELECT sum(length(data)) FROM messages) <= ${MAX_BYTES} THEN encode(data, 'hex') END FROM messages`;
 
 /** Whether the log has changes, the user may read them, and they have the keys of the rows before. */
 const CHECK = `
@@ -255,10 +348,11 @@ const CHECK = `
     FROM (SELECT) AS one LEFT JOIN pg_partition_tree(to_regclass($1)) AS t ON true)
   SELECT current_setting('wal_level'),
     (SELECT rolsuper OR rolreplication FROM pg_roles WHERE rolname = current_user)::text,
-    ((SELECT bool_and(c.relreplident = 'd') FROM parts JOIN pg_class c ON c.oid = parts.oid) AND EXISTS (
-      SELECT FROM pg_index i WHERE i.indrelid = to_regclass($1) AND i.indisprimary AND i.indnkeyatts = cardinality($2::text[])
-        AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = i.indrelid AND a.attname = ANY ($2::text[])
-          AND a.attnum <> ALL (i.indkey::int2[]))))::text`;
+    ((SELECT bool_and(c.relreplident = 'd' AND c.relpersistence = 'p') FROM parts JOIN pg_class c ON c.oid = parts.oid)
+      AND EXISTS (SELECT FROM pg_index i WHERE i.indrelid = to_regclass($1) AND i.indisprimary AND i.indimmediate
+        AND i.indisvalid AND i.indnkeyatts = cardinality($2::text[]) AND NOT EXISTS (
+          SELECT FROM pg_attribute a WHERE a.attrelid = i.indrelid AND a.attname = ANY ($2::text[])
+            AND a.attnum <> ALL ((i.indkey::int2[])[0:i.indnkeyatts - 1]))))::text`;
 
 /** The publication of the table itself, if it has all of its changes. */
 const PUBLISHED = `
@@ -268,20 +362,23 @@ const PUBLISHED = `
     AND to_jsonb(r)->>'prqual' IS NULL`;
 
 const PUBLICATION = `
-  SELECT current_setting('server_version_num'), (EXISTS (${PUBLISHED}))::text,
+  SELECT (EXISTS (${PUBLISHED}))::text,
     (EXISTS (SELECT FROM pg_publication WHERE pubname = $1))::text`;
 
 const SLOT = `
   SELECT confirmed_flush_lsn::text, (plugin = 'pgoutput' AND database = current_database())::text,
     (confirmed_flush_lsn IS NULL OR coalesce(wal_status, 'lost') = 'lost')::text,
-    pg_wal_lsn_diff(pg_current_wal_lsn(), coalesce(restart_lsn, '0/0'))::text, (${PUBLISHED})
+    pg_wal_lsn_diff(pg_current_wal_lsn(), coalesce(restart_lsn, '0/0'))::text, (${PUBLISHED}),
+    (EXISTS (SELECT FROM pg_publication p JOIN pg_publication_rel r ON r.prpubid = p.oid AND r.prrelid <> to_regclass($2)
+      WHERE p.pubname = $1))::text
   FROM pg_replication_slots WHERE slot_name = $1`;
 
-const DROP_SLOT =
-  'SELECT pg_drop_replication_slot(slot_name)::text FROM pg_replication_slots WHERE slot_name = $1';
+const DROP_SLOT = `
+  SELECT pg_drop_replication_slot(slot_name)::text FROM pg_replication_slots
+  WHERE slot_name = $1 AND plugin = 'pgoutput' AND database = current_database()`;
 
-/** Waits until the disk has all that the log had at the call: a transaction may be seen before that. */
-async function flushedLsn(snapshot: Snapshot): Promise<bigint> {
+/** The end of the log, and whether the server has written all of it to the disk by now: a transaction may be seen before. */
+async function flushedEnd(snapshot: Snapshot): Promise<[end: bigint, isFlushed: boolean]> {
   const [[inserted, block] = []] = await snapshot.rows(
     "SELECT pg_current_wal_insert_lsn()::text, current_setting('wal_block_size')",
   );
@@ -290,10 +387,8 @@ async function flushedLsn(snapshot: Snapshot): Promise<bigint> {
   // At the beginning of a page, the log ends with the page before, because only a header follows.
   const needed = header <= MAX_HEADER ? end - header : end;
   for (const last = performance.now() + FLUSH_MS; ; await sleep(FLUSH_PAUSE_MS)) {
-    const flushed = await lsnOf(snapshot, 'pg_current_wal_flush_lsn()');
-    if (flushed >= needed) return flushed;
-    if (performance.now() > last)
-      throw new CosiftError('source_unavailable', 'the source does not write its log to the disk');
+    if ((await lsnOf(snapshot, FLUSHED)) >= needed) return [end, true];
+    if (performance.now() > last) return [end, false];
   }
 }
 

@@ -4,20 +4,22 @@
  *
  * Format: PostgreSQL documentation, "Logical Replication Message Formats".
  */
-export function changedKeys(messages: readonly Buffer[], key: readonly string[]): string[][] | undefined {
-  const relations = new Map<number, readonly string[]>();
+export function changedKeys(messages: readonly LogMessage[], key: readonly string[]): string[][] | undefined {
+  const relations = new Map<number, readonly string[] | undefined>();
   const keys = new Map<string, string[]>();
-  for (const message of messages) {
-    const reader = new MessageReader(message);
+  for (const { data, isSeen } of messages) {
+    const reader = new MessageReader(data);
     const kind = reader.byte();
+    // It comes once, also where the transaction of its first change is not seen yet.
+    if (kind === 'R') relations.set(reader.number(4), reader.columns(key));
+    if (!isSeen) continue;
     if (kind === 'T') return undefined;
-    if (kind === 'R') relations.set(reader.number(4), reader.columns());
     if (kind !== 'I' && kind !== 'U' && kind !== 'D') continue;
     const columns = relations.get(reader.number(4));
     if (columns === undefined) return undefined;
     while (!reader.isAtEnd) {
-      // The old key (K), the old row (O), or the new row (N).
-      reader.byte();
+      // The old key (K) or the new row (N). A whole old row (O) is only sent by other tables.
+      if (reader.byte() === 'O') return undefined;
       const texts = reader.tuple();
       const parts = key.map((name) => texts[columns.indexOf(name)]);
       if (!parts.every((part) => typeof part === 'string')) return undefined;
@@ -25,6 +27,12 @@ export function changedKeys(messages: readonly Buffer[], key: readonly string[])
     }
   }
   return [...keys.values()];
+}
+
+export interface LogMessage {
+  data: Buffer;
+  /** Whether the snapshot sees the transaction. */
+  isSeen: boolean;
 }
 
 class MessageReader {
@@ -48,17 +56,21 @@ class MessageReader {
     return this.#bytes.readUIntBE(this.#at - bytes, bytes);
   }
 
-  /** The names of the columns of a relation, after its number. */
-  columns(): string[] {
+  /** The names of the columns of a relation, after its number; undefined where old rows are not identified by `key`. */
+  columns(key: readonly string[]): string[] | undefined {
     this.#text();
     this.#text();
-    this.byte();
-    return Array.from({ length: this.number(2) }, () => {
-      this.number(1);
+    const identity = this.byte();
+    const inKey: string[] = [];
+    const names = Array.from({ length: this.number(2) }, () => {
+      const isInKey = this.number(1) === 1;
       const name = this.#text();
+      if (isInKey) inKey.push(name);
       this.#at += 8;
       return name;
     });
+    const isSame = inKey.length === key.length && key.every((name) => inKey.includes(name));
+    return identity === 'd' && isSame ? names : undefined;
   }
 
   /** The texts of a row; null where a value is NULL or not sent. */

@@ -103,13 +103,14 @@ const TABLE = `
     UNION
     SELECT i.inhrelid FROM parts JOIN pg_inherits i ON i.inhparent = parts.oid
   ), classes AS (
-    SELECT c.oid, c.relfilenode, c.relkind, coalesce(am.amname, '') AS method
+    SELECT c.oid, c.relfilenode, c.relkind, coalesce(am.amname, '') AS method,
+      (SELECT string_agg(i.xmin::text, ' ' ORDER BY i.inhseqno) FROM pg_inherits i WHERE i.inhrelid = c.oid) AS attached
     FROM parts JOIN pg_class c ON c.oid = parts.oid LEFT JOIN pg_am am ON am.oid = c.relam
   )
   SELECT format('%I.%I', n.nspname, c.relname), c.relkind::text,
     (SELECT bool_and(relkind IN ('r', 'p') AND method IN ('', 'heap')) AND (c.relkind = 'p' OR count(*) = 1) FROM classes)::text,
-    (SELECT md5(string_agg(concat_ws(' ', oid, relfilenode), ',' ORDER BY oid)) FROM classes) || ' ' ||
-    (SELECT md5(string_agg(concat_ws(' ', attnum, attname, atttypid, atttypmod, attisdropped, atthasmissing), ',' ORDER BY attnum))
+    (SELECT md5(string_agg(concat_ws(' ', oid, relfilenode, attached), ',' ORDER BY oid)) FROM classes) || ' ' ||
+    (SELECT md5(string_agg(concat_ws(' ', attnum, attname, atttypid, atttypmod, attisdropped, atthasmissing, xmin), ',' ORDER BY attnum))
      FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0) || ' ' ||
     (SELECT coalesce(md5(string_agg(concat_ws(' ', adrelid, adnum, pg_get_expr(adbin, adrelid)), ',' ORDER BY adrelid, adnum)), '')
      FROM classes JOIN pg_attrdef ON adrelid = classes.oid JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum

@@ -69,14 +69,13 @@ export class PostgresSource implements SyncSource {
     const failure = this.#logFailure;
     this.#logFailure = undefined;
     if (failure !== undefined) throw failure;
-    const { snapshot, relation } = await this.#open(signal);
+    const { snapshot, relation, logEnd } = await this.#open(signal);
     try {
       const statements = new Statements(relation, this.#definition);
       const stored = before as PostgresBookmark | null;
       const same = comparable(stored, relation, this.#definition);
       const known = whole ? undefined : same;
-      const log = stored?.log;
-      const parts = { relation, statements, readAt, signal, snapshot, log };
+      const parts = { relation, statements, readAt, signal, snapshot, log: stored?.log, logEnd };
       if (relation.method === 'scan') return await this.#scan(parts, known);
       const moment = await Moment.of(snapshot);
       const logged = known && (await this.#log?.changes(snapshot, moment, known.log));
@@ -97,7 +96,7 @@ export class PostgresSource implements SyncSource {
   }
 
   /** Reads what the source is, in a snapshot that stays open. */
-  async #open(signal: AbortSignal): Promise<{ snapshot: Snapshot; relation: Relation }> {
+  async #open(signal: AbortSignal): Promise<Pick<Parts, 'snapshot' | 'relation' | 'logEnd'>> {
     const rls = this.#definition.rls ?? false;
     const first = await this.#connection.snapshot({ signal, rls });
     let locked: string | undefined;
@@ -106,12 +105,13 @@ export class PostgresSource implements SyncSource {
     } finally {
       await first.end();
     }
+    const logEnd = (await this.#log?.flush(this.#connection, signal)) ?? 0n;
     const snapshot = await this.#connection.snapshot({ signal, rls, locked });
     try {
       const relation = await readRelation(snapshot, this.#definition);
       const key = relation.key.map(({ name }) => name);
       await this.#log?.check(snapshot, relation.table as string, key);
-      return { snapshot, relation };
+      return { snapshot, relation, logEnd };
     } catch (error) {
       await snapshot.end();
       throw error;
@@ -145,7 +145,7 @@ export class PostgresSource implements SyncSource {
       return null;
     }
     const since = before !== undefined && isAfter(moment, before) ? before.horizon : undefined;
-    const final = new FinalSnapshot(snapshot, moment);
+    const final = new FinalSnapshot(snapshot, moment, parts.logEnd);
     const total = await countOf(snapshot, statements);
     return {
       kind: 'keys',
@@ -156,19 +156,25 @@ export class PostgresSource implements SyncSource {
       count: () => final.count,
       bookmark: () => ({
         ...bookmarkOf(relation, this.#definition),
-        ...placeOf(final.moment, final.position),
+        ...this.#placeOf(final.moment, final.position),
       }),
       close: () => final.snapshot.end(),
     };
+  }
+
+  /** The members of a bookmark that say where a round ended. */
+  #placeOf({ horizon, text }: Moment, log: LogPosition | undefined) {
+    this.#log?.keep(log);
+    return { horizon: String(horizon), snapshot: text, log };
   }
 
   /** The rows whose keys the log has. */
   async #logged(
     { relation, statements, readAt, snapshot }: Parts,
     moment: Moment,
-    { keys, next }: LoggedChanges,
+    { keys, next, isNews }: LoggedChanges,
   ): Promise<Round | null> {
-    if (keys.length === 0) {
+    if (!isNews) {
       await snapshot.end();
       return null;
     }
@@ -188,7 +194,7 @@ export class PostgresSource implements SyncSource {
       kind: 'changes',
       readAt,
       batches: batches.call(this),
-      bookmark: () => ({ ...bookmarkOf(relation, this.#definition), ...placeOf(moment, next) }),
+      bookmark: () => ({ ...bookmarkOf(relation, this.#definition), ...this.#placeOf(moment, next) }),
       close: () => snapshot.end(),
     };
   }
@@ -201,7 +207,7 @@ export class PostgresSource implements SyncSource {
     total: number,
   ): AsyncGenerator<TextRow[]> {
     yield* this.#changedRows(parts, final, since, total);
-    final.position = await this.#log?.position(final.snapshot, final.moment, parts.log);
+    final.position = await this.#log?.position(final.snapshot, final.moment, parts.log, final.logEnd);
   }
 
   /**
@@ -235,6 +241,7 @@ export class PostgresSource implements SyncSource {
       const again = await this.#open(signal);
       final.snapshot = again.snapshot;
       final.moment = await Moment.of(again.snapshot);
+      final.logEnd = again.logEnd;
       if (again.relation.layout !== relation.layout || again.relation.identity !== relation.identity) {
         throw new CosiftError('source_unavailable', 'the table of the source was changed while it was read');
       }
@@ -280,6 +287,8 @@ interface Parts {
   snapshot: Snapshot;
   /** Where the log of changes was read to. */
   log: LogPosition | undefined;
+  /** The end of the log before the snapshot. */
+  logEnd: bigint;
 }
 
 /** Whether the rows that changed since a bookmark can be told. A server that was reset to an earlier moment has older transactions. */
@@ -299,10 +308,13 @@ class FinalSnapshot {
   moment: Moment;
   count = 0;
   position: LogPosition | undefined;
+  /** The end of the log of changes before the snapshot. */
+  logEnd: bigint;
 
-  constructor(snapshot: Snapshot, moment: Moment) {
+  constructor(snapshot: Snapshot, moment: Moment, logEnd: bigint) {
     this.snapshot = snapshot;
     this.moment = moment;
+    this.logEnd = logEnd;
   }
 
   async *keys(statements: Statements): AsyncGenerator<string[]> {
@@ -314,11 +326,6 @@ class FinalSnapshot {
 async function countOf(snapshot: Snapshot, statements: Statements): Promise<number> {
   const [[count] = []] = await snapshot.rows(statements.count());
   return Number(count);
-}
-
-/** The members of a bookmark that say where a round ended. */
-function placeOf({ horizon, text }: Moment, log: LogPosition | undefined) {
-  return { horizon: String(horizon), snapshot: text, log };
 }
 
 async function* one<T>(item: T): AsyncGenerator<T> {
