@@ -11,7 +11,7 @@ export const syncDescription = object('How far a source is that a database is ke
       'wait for a confirmation. in_step: none of these.',
   ),
   'in_step_as_of?': instant(
-    'The moment of the source that the records show; absent before the first complete pass, and while a pass has written a part.',
+    'The moment of the source that the records show; absent before the first complete pass, and while a pass has written a part or deletions are withheld.',
   ),
   records: count('Records of the source.'),
   refused: count('Rows that could not become records.'),

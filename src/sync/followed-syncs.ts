@@ -1,12 +1,20 @@
 import { backoffMs, sleep } from '../async/sleep.js';
 import type { DatabaseService } from '../databases/index.js';
-import { CosiftError } from '../errors.js';
+import { CosiftError, isCode } from '../errors.js';
 import type { SyncDescription } from '../schema/index.js';
 import type { ConfiguredSync } from './configured-syncs.js';
 import { ensureDatabase } from './ensure-database.js';
 import { openSync } from './open-sync.js';
 import { openTableSource } from './sources/table-source.js';
-import { FIRST_PAUSE_MS, failureOf, MAX_PAUSE_MS, NO_STATE, type Sync, storedStatus } from './sync.js';
+import {
+  FIRST_PAUSE_MS,
+  failureOf,
+  MAX_PAUSE_MS,
+  NO_STATE,
+  type Sync,
+  type SyncStatus,
+  storedStatus,
+} from './sync.js';
 import { describeSync, onChange } from './sync-description.js';
 import type { SyncCounts, SyncProgress } from './sync-progress.js';
 
@@ -59,7 +67,8 @@ export class FollowedSync {
   readonly #databases: Databases;
   readonly #configured: ConfiguredSync;
   readonly #signal: AbortSignal;
-  readonly #requested = new Set<SyncRequest>();
+  /** The passes that were asked for, with the number of records that they may delete. */
+  readonly #requested = new Map<SyncRequest, number | undefined>();
   #id: string;
   #sync: Sync | undefined;
   #failure: { state: 'waiting' | 'failed'; reason: string; nextAttempt: Date } | undefined;
@@ -88,15 +97,26 @@ export class FollowedSync {
   }
 
   async describe(): Promise<SyncDescription> {
-    const status = await (this.#sync?.status() ?? { ...storedStatus(NO_STATE), ...this.#failure });
-    const requested = [...this.#requested];
+    const status = await this.#status();
+    const requested = [...this.#requested.keys()];
     return { ...describeSync(this.name, this.#id, status), ...(requested.length > 0 && { requested }) };
+  }
+
+  async #status(): Promise<SyncStatus> {
+    try {
+      if (this.#sync !== undefined) return await this.#sync.status();
+    } catch (error) {
+      // The database is being loaded.
+      if (!isCode(error, 'not_ready')) throw error;
+    }
+    return { ...storedStatus(NO_STATE), ...this.#failure };
   }
 
   /**
    * Lets the next pass compare all rows, and with `confirm` delete up to `max` of the records that were withheld.
    *
-   * @throws {CosiftError} `source_unavailable` while the source cannot be followed.
+   * @throws {CosiftError} `source_unavailable` while the source cannot be followed; `busy` while another number of records is being
+   * confirmed.
    */
   request(kind: SyncRequest, max?: number): void {
     const sync = this.#sync;
@@ -104,8 +124,17 @@ export class FollowedSync {
       const reason = this.#failure === undefined ? '' : `: ${this.#failure.reason}`;
       throw new CosiftError('source_unavailable', `the source "${this.name}" is not followed yet${reason}`);
     }
-    if (this.#requested.has(kind)) return;
-    this.#requested.add(kind);
+    if (this.#requested.has(kind)) {
+      if (this.#requested.get(kind) === max) return;
+      throw new CosiftError(
+        'busy',
+        `another confirmation of the source "${this.name}" is not complete yet; try again`,
+        {
+          fields: { retry_after: 1 },
+        },
+      );
+    }
+    this.#requested.set(kind, max);
     const pass = kind === 'reconcile' ? sync.reconcile() : sync.confirm(max);
     // The description has the failure.
     pass.catch(() => undefined).finally(() => this.#requested.delete(kind));

@@ -42,7 +42,10 @@ export interface SyncStatus {
    * these.
    */
   state: 'new' | 'reading' | 'waiting' | 'failed' | 'withheld' | 'in_step';
-  /** The moment of the source that the records show; absent before the first complete pass, and while a pass has written a part. */
+  /**
+   * The moment of the source that the records show; absent before the first complete pass, and while a pass has written a part or
+   * deletions are withheld.
+   */
   inStepAsOf?: Date;
   /** The number of records of the source. */
   records: number;
@@ -76,7 +79,7 @@ export function storedStatus({ state: text, records }: SyncState): SyncStatus {
   const { as_of, incomplete, refused, withheld } = stored;
   return {
     state: failure?.state ?? (incomplete ? 'reading' : withheld > 0 ? 'withheld' : 'in_step'),
-    ...(!incomplete && { inStepAsOf: new Date(as_of) }),
+    ...(!incomplete && withheld === 0 && { inStepAsOf: new Date(as_of) }),
     records,
     refused: refused.count,
     refusedRows: refused.rows,
@@ -165,7 +168,9 @@ export class Sync {
    */
   async confirm(max = Number.POSITIVE_INFINITY): Promise<SyncCounts> {
     if (!(max >= 0)) throw new CosiftError('invalid_request', `max: is ${max}, must be a number of records`);
-    return await this.#now({ whole: true, confirmed: max });
+    // What is withheld later was shown to nobody.
+    const { withheld } = storedStatus(await this.#state());
+    return await this.#now({ whole: true, confirmed: Math.min(max, withheld) });
   }
 
   async status(): Promise<SyncStatus> {
@@ -173,7 +178,7 @@ export class Sync {
     const asOf = inStepAsOf && this.#asOf !== undefined && this.#asOf > inStepAsOf ? this.#asOf : inStepAsOf;
     const nextAttempt = this.#failure === undefined ? this.#nextPass : this.#failure.nextAttempt;
     return {
-      state: this.#isReading ? 'reading' : (this.#failure?.state ?? state),
+      state: this.#failure?.state ?? (this.#isReading ? 'reading' : state),
       ...stored,
       ...(asOf && { inStepAsOf: asOf }),
       ...(this.#failure && { reason: this.#failure.reason }),
@@ -318,6 +323,7 @@ export class Sync {
       signal: end.signal,
       onProgress: (progress: SyncProgress) => {
         this.#progress = { ...progress, since };
+        this.#failure = undefined;
         onProgress?.(progress);
       },
     };

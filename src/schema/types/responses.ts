@@ -581,7 +581,7 @@ export interface SyncDescription {
   state: 'new' | 'reading' | 'waiting' | 'failed' | 'withheld' | 'in_step';
   /**
    * The moment of the source that the records show; absent before the first complete pass, and while
-   * a pass has written a part.
+   * a pass has written a part or deletions are withheld.
    */
   in_step_as_of?: string;
   /** Records of the source. */

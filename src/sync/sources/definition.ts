@@ -39,6 +39,8 @@ export function wantedColumns(
     const list = given === undefined ? '' : `; ${listed(what, given)}`;
     throw new CosiftError('source_failed', `give the \`columns\` to read${list}`);
   }
+  const twice = columns.find((name, at) => columns.indexOf(name) !== at);
+  if (twice !== undefined) throw new CosiftError('source_failed', `\`columns\` has "${twice}" twice`);
   const names = [...columns, ...Object.values(times ?? {}), ...Object.keys(types ?? {})];
   const wanted = names.filter((name) => name !== undefined);
   if (given !== undefined) checkColumns(wanted, given, what);

@@ -976,7 +976,7 @@ class SyncDescription(TypedDict):
     minute. withheld: deletions wait for a confirmation. in_step: none of these."""
     in_step_as_of: NotRequired[str]
     """The moment of the source that the records show; absent before the first complete pass, and while a pass has
-    written a part."""
+    written a part or deletions are withheld."""
     records: int
     """Records of the source."""
     refused: int
