@@ -20,11 +20,11 @@ export async function ensureDatabase(
   try {
     await catalog.create(id, checkDatabaseSettings(embed === undefined ? {} : { embed }));
   } catch (error) {
-    if (existing === undefined || !isCode(error, 'database_exists')) throw error;
-    const what =
-      existing.model === null
-        ? 'embeds nothing'
-        : `embeds ${existing.embed.columns?.join(', ') ?? 'every text'}`;
+    if (!isCode(error, 'database_exists')) throw error;
+    // Another source may have created it meanwhile.
+    if (embed === undefined) return;
+    const { model, embed: embeds } = existing ?? (await catalog.describe(id));
+    const what = model === null ? 'embeds nothing' : `embeds ${embeds.columns?.join(', ') ?? 'every text'}`;
     throw new CosiftError(
       'database_exists',
       `database "${database}" exists, and ${what}: leave out \`embed\` to keep this; \`cosift databases show ${database}\` has all settings, and \`cosift databases change\` changes them`,

@@ -17,7 +17,7 @@ const EITHER_KEY = `with --url, the API key for the server, else ${KEY}`;
 
 export function syncCommand(): Command {
   return new Command('sync')
-    .description('keep databases in step with tables of PostgreSQL and SQLite')
+    .description('keep databases in step with tables of PostgreSQL, MySQL, MariaDB and SQLite')
     .addCommand(
       withoutServer(
         sourceCommand(

@@ -35,7 +35,7 @@ const STREAM = /^cosift_[a-z0-9_]{1,56}$/;
 export const columnList: OptionCheck = (value, pointer) =>
   Array.isArray(value) && value.length > 0
     ? value.flatMap((item, at) => name(item, `${pointer}/${at}`))
-    : [{ pointer, code: 'wrong_type', detail: 'must be a list of names of columns' }];
+    : [{ pointer, code: 'wrong_type', detail: 'must be a list of one or more names of columns' }];
 
 /** One column, or a list of them. */
 export const columnOrList: OptionCheck = (value, pointer) =>

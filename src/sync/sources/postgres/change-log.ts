@@ -23,13 +23,14 @@ const CREATE_PAUSE_MS = 60_000;
 /** Milliseconds without the log after it has failed. */
 const FAILED_PAUSE_MS = 600_000;
 /** Milliseconds in which a busy server writes its log to the disk by itself. */
-const FLUSH_MS = 300;
+const FLUSH_MS = 100;
 const FLUSH_PAUSE_MS = 10;
 /** Bytes of the header of a page of the log, at most. */
 const MAX_HEADER = 40n;
 
 /** Where the log is read next. */
 export interface LogPosition {
+  slot: string;
   /** Differs once the publication was changed or made again. */
   publication: string;
   lsn: string;
@@ -50,6 +51,7 @@ export interface LoggedChanges {
  */
 export class ChangeLog {
   readonly #name: string;
+  readonly #writer: SourceConnection;
   /** The table with its schema, quoted, and the columns of its key: known after {@link ChangeLog.check}. */
   #table = '';
   #key: readonly string[] = [];
@@ -62,8 +64,14 @@ export class ChangeLog {
   /** No slot is looked at before this moment of `performance.now()`. */
   #rest = 0;
 
-  constructor(name: string) {
+  /** `writer` is not used for anything else. */
+  constructor(name: string, writer: SourceConnection) {
     this.#name = name;
+    this.#writer = writer;
+  }
+
+  close(): Promise<void> {
+    return this.#writer.close();
   }
 
   /** @throws {CosiftError} `source_failed` where the server, the table or the user does not allow it. */
@@ -105,14 +113,13 @@ export class ChangeLog {
 
   async #look(connection: SourceConnection, signal: AbortSignal): Promise<boolean> {
     const from = this.#next;
-    await this.flush(connection, signal);
     const snapshot = await connection.snapshot({ signal, rls: false });
     try {
       const slot = await this.#slot(snapshot, from);
       if (slot !== undefined) {
         if (from === undefined || !this.#continues(slot, from)) return true;
         await this.#move(snapshot, slot, from);
-        const flushed = await lsnOf(snapshot, FLUSHED);
+        const flushed = await this.#flushed(snapshot, signal);
         if (flushed <= slot.lsn) return false;
         const changed = `SELECT FROM ${PEEK} WHERE get_byte(data, 0) IN (${codes('IUDT')}) LIMIT 1`;
         const changes = await answered(snapshot.rows(changed, [this.#name]));
@@ -124,24 +131,39 @@ export class ChangeLog {
     return await this.#create(connection, signal);
   }
 
-  /** The end of the log, which a later snapshot sees. All of it is on the disk afterwards, so that it can be read. */
-  async flush(connection: SourceConnection, signal: AbortSignal): Promise<bigint> {
-    const snapshot = await connection.snapshot({ signal, rls: false });
+  /** The end of the log: later snapshots see everything before it that is committed. */
+  async end(snapshot: Snapshot): Promise<bigint> {
+    return await lsnOf(snapshot, 'pg_current_wal_insert_lsn()');
+  }
+
+  /**
+   * Waits until the server has written all that its log has now to the disk, because the rest cannot be read. Returns how far
+   * that is. A transaction may be seen before.
+   */
+  async #flushed(snapshot: Snapshot, signal: AbortSignal): Promise<bigint> {
+    const [[inserted, block] = []] = await snapshot.rows(
+      "SELECT pg_current_wal_insert_lsn()::text, current_setting('wal_block_size')",
+    );
+    const end = numberOf(inserted as string);
+    const header = end % BigInt(block as string);
+    // At the beginning of a page, the log ends with the page before, because only a header follows.
+    const needed = header <= MAX_HEADER ? end - header : end;
+    for (const last = performance.now() + FLUSH_MS; ; await sleep(FLUSH_PAUSE_MS)) {
+      const flushed = await lsnOf(snapshot, FLUSHED);
+      if (flushed >= needed) return flushed;
+      // Nobody else may commit for long.
+      if (performance.now() > last) await this.#commit(signal);
+    }
+  }
+
+  /** Commits a message, so that the server writes its log to the disk. */
+  async #commit(signal: AbortSignal): Promise<void> {
+    const snapshot = await this.#writer.snapshot({ signal, rls: false });
     try {
-      const [end, isFlushed] = await flushedEnd(snapshot);
-      if (isFlushed) return end;
-      // Nobody else writes it soon: a commit does.
-      await snapshot.end();
-      const writing = await connection.snapshot({ signal, rls: false });
-      try {
-        await writing.rows('SET TRANSACTION READ WRITE');
-        await writing.rows('SET LOCAL synchronous_commit = local');
-        await writing.rows("SELECT pg_logical_emit_message(true, 'cosift', '')::text");
-        await writing.rows('COMMIT');
-      } finally {
-        await writing.end();
-      }
-      return end;
+      await snapshot.rows('SET TRANSACTION READ WRITE');
+      await snapshot.rows('SET LOCAL synchronous_commit = local');
+      await snapshot.rows("SELECT pg_logical_emit_message(true, 'cosift', '')::text");
+      await snapshot.rows('COMMIT');
     } finally {
       await snapshot.end();
     }
@@ -155,14 +177,14 @@ export class ChangeLog {
     snapshot: Snapshot,
     moment: Moment,
     from: LogPosition | undefined,
+    signal: AbortSignal,
   ): Promise<LoggedChanges | undefined> {
     this.keep(from);
+    if (from === undefined) return undefined;
     const slot = await this.#slot(snapshot, from);
-    if (slot === undefined || from === undefined || !this.#continues(slot, from)) return undefined;
+    if (slot === undefined || !this.#continues(slot, from)) return undefined;
     await this.#move(snapshot, slot, from);
-    const [, isFlushed] = await flushedEnd(snapshot);
-    if (!isFlushed) throw new CosiftError('source_unavailable', 'the source has not written its log yet');
-    const flushed = await lsnOf(snapshot, FLUSHED);
+    const flushed = await this.#flushed(snapshot, signal);
     const rows = await answered(snapshot.rows(MESSAGES, [this.#name]));
     if (!(await this.#isAt(snapshot, slot))) return undefined;
     if (rows.length === MAX_MESSAGES || rows[0]?.[2] === null) return undefined;
@@ -174,7 +196,7 @@ export class ChangeLog {
     const keys = changedKeys(messages, this.#key);
     if (keys === undefined || keys.length > MAX_KEYS) return undefined;
     const ends = messages.filter(({ data }) => data[0] === 'C'.charCodeAt(0));
-    const next = positionAfter(ends, slot, flushed);
+    const next = this.#positionAfter(ends, slot, flushed);
     const isFar = numberOf(next.lsn) - numberOf(from.lsn) > MAX_QUIET;
     return { keys, next, isNews: keys.length > 0 || isFar };
   }
@@ -189,6 +211,8 @@ export class ChangeLog {
     before: LogPosition | undefined,
     end: bigint,
   ): Promise<LogPosition | undefined> {
+    // Without a position, it may be that of another process.
+    if (before === undefined && !this.#isNew) return undefined;
     const slot = await this.#slot(snapshot, before);
     // Another process may have moved it, or made it anew.
     if (slot === undefined || slot.lsn > end) return undefined;
@@ -198,7 +222,7 @@ export class ChangeLog {
     if (!(await this.#isAt(snapshot, slot))) return undefined;
     this.#isNew = false;
     const ends = rows.map(([lsn, xid]) => ({ lsn, isSeen: moment.sees(xid) }));
-    return positionAfter(ends, slot, ends.length < MAX_ENDS ? flushed : 0n);
+    return this.#positionAfter(ends, slot, ends.length < MAX_ENDS ? flushed : 0n);
   }
 
   /** Removes the slot and the publication. */
@@ -206,7 +230,7 @@ export class ChangeLog {
     const snapshot = await connection.snapshot({ signal, rls: false });
     try {
       await snapshot.rows('SET TRANSACTION READ WRITE');
-      await answered(snapshot.rows(DROP_SLOT, [this.#name]));
+      await dropSlot(snapshot, this.#name);
       await snapshot.rows(`DROP PUBLICATION IF EXISTS ${this.#name}`).catch((error: unknown) => {
         if (!isCode(error, 'source_failed')) throw error;
         throw failed(`the slot is dropped; the owner of the publication can: DROP PUBLICATION ${this.#name}`);
@@ -215,6 +239,19 @@ export class ChangeLog {
     } finally {
       await snapshot.end();
     }
+  }
+
+  /** The position after the transactions that are seen; up to `flushed` there are no others than `ends`. */
+  #positionAfter(
+    ends: readonly { lsn: string; isSeen: boolean }[],
+    { publication, lsn }: Slot,
+    flushed: bigint,
+  ): LogPosition {
+    const unseen = ends.findIndex(({ isSeen }) => !isSeen);
+    const last = unseen === -1 ? ends.at(-1) : ends[unseen - 1];
+    const places = [lsn, ...(last ? [numberOf(last.lsn)] : []), ...(unseen === -1 ? [flushed] : [])];
+    const end = places.reduce((a, b) => (a > b ? a : b));
+    return { slot: this.#name, publication, lsn: textOf(end) };
   }
 
   /** Whether the slot has all changes from a position on. */
@@ -253,7 +290,7 @@ export class ChangeLog {
     const isKnown = from === undefined ? this.#isNew : from.publication === publication;
     if (isKnown && isLost !== 'true' && publication && Number(kept) <= MAX_KEPT)
       return { lsn: numberOf(lsn as string), publication };
-    await answered(snapshot.rows(DROP_SLOT, [this.#name]));
+    await dropSlot(snapshot, this.#name);
     return undefined;
   }
 
@@ -318,18 +355,6 @@ async function answered<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** The position after the transactions that are seen; up to `flushed` there are no others than `ends`. */
-function positionAfter(
-  ends: readonly { lsn: string; isSeen: boolean }[],
-  { publication, lsn }: Slot,
-  flushed: bigint,
-): LogPosition {
-  const unseen = ends.findIndex(({ isSeen }) => !isSeen);
-  const last = unseen === -1 ? ends.at(-1) : ends[unseen - 1];
-  const places = [lsn, ...(last ? [numberOf(last.lsn)] : []), ...(unseen === -1 ? [flushed] : [])];
-  return { publication, lsn: textOf(places.reduce((a, b) => (a > b ? a : b))) };
-}
-
 const FLUSHED = 'pg_current_wal_flush_lsn()';
 
 const PEEK =
@@ -377,19 +402,9 @@ const DROP_SLOT = `
   SELECT pg_drop_replication_slot(slot_name)::text FROM pg_replication_slots
   WHERE slot_name = $1 AND plugin = 'pgoutput' AND database = current_database()`;
 
-/** The end of the log, and whether the server has written all of it to the disk by now: a transaction may be seen before. */
-async function flushedEnd(snapshot: Snapshot): Promise<[end: bigint, isFlushed: boolean]> {
-  const [[inserted, block] = []] = await snapshot.rows(
-    "SELECT pg_current_wal_insert_lsn()::text, current_setting('wal_block_size')",
-  );
-  const end = numberOf(inserted as string);
-  const header = end % BigInt(block as string);
-  // At the beginning of a page, the log ends with the page before, because only a header follows.
-  const needed = header <= MAX_HEADER ? end - header : end;
-  for (const last = performance.now() + FLUSH_MS; ; await sleep(FLUSH_PAUSE_MS)) {
-    if ((await lsnOf(snapshot, FLUSHED)) >= needed) return [end, true];
-    if (performance.now() > last) return [end, false];
-  }
+/** Removes a slot, so that the server need not keep its log. */
+export async function dropSlot(snapshot: Snapshot, name: string): Promise<void> {
+  await answered(snapshot.rows(DROP_SLOT, [name]));
 }
 
 async function lsnOf(snapshot: Snapshot, call: string): Promise<bigint> {

@@ -10,7 +10,7 @@ import {
 import type { TableDefinition } from '../definition.js';
 import { bookmarkOf, comparable, type TableBookmark } from '../table-bookmark.js';
 import { type TextRow, textBatches, uniqueRows } from '../text-rows.js';
-import { ChangeLog, type LoggedChanges, type LogPosition } from './change-log.js';
+import { ChangeLog, dropSlot, type LoggedChanges, type LogPosition } from './change-log.js';
 import { type Snapshot, SourceConnection } from './connection.js';
 import { Moment, xidOf } from './moment.js';
 import { lockableName, type Relation, readRelation } from './relation.js';
@@ -48,7 +48,7 @@ export class PostgresSource implements SyncSource {
     this.#connection = new SourceConnection(url);
     this.#definition = definition;
     if (definition.stream === undefined) return;
-    const log = new ChangeLog(definition.stream);
+    const log = new ChangeLog(definition.stream, new SourceConnection(url));
     this.#log = log;
     this.hasChanged = (signal) =>
       log.hasChanged(this.#connection, signal).catch((error: unknown) => {
@@ -76,9 +76,11 @@ export class PostgresSource implements SyncSource {
       const same = comparable(stored, relation, this.#definition);
       const known = whole ? undefined : same;
       const parts = { relation, statements, readAt, signal, snapshot, log: stored?.log, logEnd };
+      const left = stored?.log?.slot;
+      if (left !== undefined && left !== this.#definition.stream) await dropSlot(snapshot, left);
       if (relation.method === 'scan') return await this.#scan(parts, known);
       const moment = await Moment.of(snapshot);
-      const logged = known && (await this.#log?.changes(snapshot, moment, known.log));
+      const logged = known && (await this.#log?.changes(snapshot, moment, known.log, signal));
       if (logged === undefined) return await this.#poll(parts, moment, known);
       return await this.#logged(parts, moment, logged);
     } catch (error) {
@@ -91,8 +93,9 @@ export class PostgresSource implements SyncSource {
     await this.#log?.drop(this.#connection, signal);
   }
 
-  close(): Promise<void> {
-    return this.#connection.close();
+  async close(): Promise<void> {
+    await this.#log?.close();
+    await this.#connection.close();
   }
 
   /** Reads what the source is, in a snapshot that stays open. */
@@ -100,12 +103,13 @@ export class PostgresSource implements SyncSource {
     const rls = this.#definition.rls ?? false;
     const first = await this.#connection.snapshot({ signal, rls });
     let locked: string | undefined;
+    let logEnd = 0n;
     try {
       locked = await lockableName(first, this.#definition);
+      logEnd = (await this.#log?.end(first)) ?? 0n;
     } finally {
       await first.end();
     }
-    const logEnd = (await this.#log?.flush(this.#connection, signal)) ?? 0n;
     const snapshot = await this.#connection.snapshot({ signal, rls, locked });
     try {
       const relation = await readRelation(snapshot, this.#definition);
