@@ -261,6 +261,18 @@ export function describeSyncs(open: OpenDatabases): void {
         expect(await sync.once()).toMatchObject({ deleted: 0, withheld: 162 });
         source.rows = rows.slice(40, 198);
         expect(await sync.once()).toMatchObject({ withheld: 0 });
+        // Nothing is withheld yet when it is confirmed.
+        source.rows = rows.slice(40, 100);
+        let confirmed: Promise<unknown> | undefined;
+        source.duringRound = async () => {
+          source.duringRound = undefined;
+          confirmed = sync.confirm();
+          await sync.status();
+        };
+        const { withheld } = await sync.once();
+        expect(withheld).toBeGreaterThan(0);
+        expect(await confirmed).toMatchObject({ deleted: 0, withheld });
+        expect(await sync.status()).not.toHaveProperty('inStepAsOf');
         await sync.close();
       },
     );
