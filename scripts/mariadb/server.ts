@@ -116,6 +116,8 @@ export class MariaDbServer {
       '--no-defaults',
       `--basedir=${ROOT}`,
       `--datadir=${this.#directory}`,
+      // The user nobody cannot write to that of the tests.
+      `--tmpdir=${this.#directory}`,
       `--lc-messages-dir=${SHARE}`,
       `--socket=${path.join(this.#directory, 'socket')}`,
       // What is committed is in files of the system, and waits for no disk.

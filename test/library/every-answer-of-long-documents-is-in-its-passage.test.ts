@@ -8,11 +8,14 @@ import { inFull } from '../helpers/full.js';
 /** The size of the longest document, in bytes. */
 const LONGEST = 200_000;
 const DOCUMENTS = inFull(117, 20);
-const QUESTIONS = inFull(1_000, 60);
+const QUESTIONS = inFull(1_000, 200);
 
-/** The documents of this project in one file of 200 kB; then each of them, and Markdown files of its dependencies. */
+/**
+ * The documents of this project in one file of 200 kB; then each of them, and Markdown files of its dependencies. The reference
+ * repeats sentences of the other pages.
+ */
 function documents(): string[] {
-  const own = markdownOf('docs');
+  const own = markdownOf('docs').filter((name) => !name.includes('reference'));
   const others = markdownOf('node_modules').filter((name) => !/changelog|license/i.test(name));
   const texts = [...own, ...others].map((name) => readFileSync(name, 'utf8'));
   const all = Buffer.from(texts.slice(0, own.length).join('\n\n'));

@@ -15,7 +15,7 @@ import { createItems, differences, itemsIn, write } from './written-table.js';
 
 const VERSIONS: PostgresVersion[] = [16, 18];
 const WRITERS = 4;
-const TRANSACTIONS = inFull(3_000, 160);
+const TRANSACTIONS = inFull(1_000, 160);
 const DEFINITION = { table: 'items', columns: ['value'], stream: 'cosift_items' };
 const { signal } = new AbortController();
 
