@@ -5,6 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import mysql from 'mysql2/promise';
+import { endProcess, isRunning } from '../postgres/child-process.js';
 import { freePort } from '../postgres/free-port.js';
 import { makeDirectory, owner } from '../postgres/nobody.js';
 
@@ -70,8 +71,8 @@ export class MariaDbServer {
     this.#spawn(`--port=${this.#port}`, '--bind-address=127.0.0.1', '--skip-name-resolve', ...this.#options);
     const deadline = performance.now() + START_MS;
     while (!(await this.#isReady())) {
-      if (performance.now() > deadline || !this.#isRunning()) {
-        await this.#end('SIGKILL');
+      if (performance.now() > deadline || !isRunning(this.#process)) {
+        await endProcess(this.#process, 'SIGKILL');
         throw new Error(`MariaDB did not start:\n${this.#log()}`);
       }
       await sleep(PAUSE_MS);
@@ -102,11 +103,11 @@ export class MariaDbServer {
 
   /** Kills the server as a power failure would. */
   async kill(): Promise<void> {
-    await this.#end('SIGKILL');
+    await endProcess(this.#process, 'SIGKILL');
   }
 
   async stop(): Promise<void> {
-    await this.#end('SIGKILL');
+    await endProcess(this.#process, 'SIGKILL');
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
@@ -138,19 +139,6 @@ export class MariaDbServer {
       () => true,
       () => false,
     );
-  }
-
-  #isRunning(): boolean {
-    const child = this.#process;
-    return child !== undefined && child.exitCode === null && child.signalCode === null;
-  }
-
-  async #end(signal: NodeJS.Signals): Promise<void> {
-    const child = this.#process;
-    if (child === undefined || !this.#isRunning()) return;
-    const ended = once(child, 'exit');
-    child.kill(signal);
-    await ended;
   }
 }
 

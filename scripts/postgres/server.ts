@@ -4,6 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { endProcess, isRunning } from './child-process.js';
 import { freePort } from './free-port.js';
 import { makeDirectory, owner } from './nobody.js';
 
@@ -98,14 +99,14 @@ export class PostgresServer {
     const deadline = performance.now() + START_MS;
     while (!(await this.#isReady())) {
       if (performance.now() > deadline) {
-        await this.#end('SIGKILL');
+        await endProcess(this.#process, 'SIGKILL');
         throw new Error(
           `PostgreSQL did not start in ${START_MS} ms:\n${readFileSync(log, 'utf8').slice(-2_000)}`,
         );
       }
       await sleep(PAUSE_MS);
       // It ends while the processes of a server that was killed still use its memory.
-      if (!this.#isRunning()) begin();
+      if (!isRunning(this.#process)) begin();
     }
   }
 
@@ -140,17 +141,17 @@ export class PostgresServer {
 
   /** Kills the server as a power failure would. */
   async kill(): Promise<void> {
-    await this.#end('SIGKILL');
+    await endProcess(this.#process, 'SIGKILL');
   }
 
   /** Stops the server; {@link restart} starts it again. */
   async shutDown(): Promise<void> {
-    await this.#end('SIGINT');
+    await endProcess(this.#process, 'SIGINT');
   }
 
   async stop(): Promise<void> {
     // Without a checkpoint, which takes long after many databases.
-    await this.#end('SIGQUIT');
+    await endProcess(this.#process, 'SIGQUIT');
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
@@ -158,22 +159,9 @@ export class PostgresServer {
   async #isReady(): Promise<boolean> {
     const ask = ['-h', '127.0.0.1', '-p', String(this.#port), '-U', 'cosift', '-d', 'postgres'];
     return run(program('pg_isready'), ask).then(
-      () => this.#isRunning(),
+      () => isRunning(this.#process),
       () => false,
     );
-  }
-
-  #isRunning(): boolean {
-    const child = this.#process;
-    return child !== undefined && child.exitCode === null && child.signalCode === null;
-  }
-
-  async #end(signal: NodeJS.Signals): Promise<void> {
-    const child = this.#process;
-    if (child === undefined || !this.#isRunning()) return;
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill(signal);
-    await ended;
   }
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, describe, expect } from 'vitest';
 import { configuredSyncs } from '../../src/sync/index.js';
 import { Service } from '../server/service.js';
-import { NO_SQLITE, sqlite } from '../sync/sqlite.js';
+import { createShop, NO_SQLITE, sqlite } from '../sync/sqlite.js';
 import { inBrowser } from './browser.js';
 
 describe.skipIf(NO_SQLITE !== undefined)(`sources in the page${NO_SQLITE ? ` (${NO_SQLITE})` : ''}`, () => {
@@ -15,12 +15,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`sources in the page${NO_SQLITE ? ` (${
     async () => {
       directory = await mkdtemp(path.join(tmpdir(), 'cosift-sources-'));
       file = path.join(directory, 'shop.db');
-      await sqlite(
-        file,
-        'CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT, price NUMERIC)',
-        "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 40) INSERT INTO products SELECT n, 'p' || n, n FROM n",
-        'UPDATE products SET price = 9007199254740993 WHERE id = 40',
-      );
+      await createShop(file);
       // Nothing is embedded: no record has text in this column.
       const source = { database: 'shop', table: 'products', columns: ['name', 'price'], embed: ['price'] };
       const syncs = configuredSyncs({

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { configuredSyncs } from '../../src/sync/index.js';
-import { NO_SQLITE, sqlite } from '../sync/sqlite.js';
+import { createShop, NO_SQLITE, sqlite } from '../sync/sqlite.js';
 import { Service } from './service.js';
 
 const PASSWORD = 'hunter2';
@@ -18,12 +18,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`sources${NO_SQLITE ? ` (${NO_SQLITE})`
   beforeAll(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'cosift-sources-'));
     file = path.join(directory, 'shop.db');
-    await sqlite(
-      file,
-      'CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT, price NUMERIC)',
-      "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 40) INSERT INTO products SELECT n, 'p' || n, n FROM n",
-      'UPDATE products SET price = 9007199254740993 WHERE id = 40',
-    );
+    await createShop(file);
     const of = (from: string, database: string) => ({
       database,
       from,

@@ -11,3 +11,13 @@ export async function sqlite(file: string, ...statements: string[]): Promise<str
   const { stdout } = await run('sqlite3', [file, `${statements.join(';\n')};`]);
   return stdout;
 }
+
+/** Makes a table of 40 products in a file; the last one has a price that no record has. */
+export async function createShop(file: string): Promise<void> {
+  await sqlite(
+    file,
+    'CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT, price NUMERIC)',
+    "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 40) INSERT INTO products SELECT n, 'p' || n, n FROM n",
+    'UPDATE products SET price = 9007199254740993 WHERE id = 40',
+  );
+}

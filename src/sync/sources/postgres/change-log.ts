@@ -132,8 +132,8 @@ export class ChangeLog {
   }
 
   /** The end of the log: later snapshots see everything before it that is committed. */
-  async end(snapshot: Snapshot): Promise<bigint> {
-    return await lsnOf(snapshot, 'pg_current_wal_insert_lsn()');
+  end(snapshot: Snapshot): Promise<bigint> {
+    return lsnOf(snapshot, 'pg_current_wal_insert_lsn()');
   }
 
   /**
@@ -158,15 +158,10 @@ export class ChangeLog {
 
   /** Commits a message, so that the server writes its log to the disk. */
   async #commit(signal: AbortSignal): Promise<void> {
-    const snapshot = await this.#writer.snapshot({ signal, rls: false });
-    try {
-      await snapshot.rows('SET TRANSACTION READ WRITE');
-      await snapshot.rows('SET LOCAL synchronous_commit = local');
-      await snapshot.rows("SELECT pg_logical_emit_message(true, 'cosift', '')::text");
-      await snapshot.rows('COMMIT');
-    } finally {
-      await snapshot.end();
-    }
+    await written(this.#writer, signal, async (transaction) => {
+      await transaction.rows('SET LOCAL synchronous_commit = local');
+      await transaction.rows("SELECT pg_logical_emit_message(true, 'cosift', '')::text");
+    });
   }
 
   /**
@@ -214,7 +209,7 @@ export class ChangeLog {
     // Without a position, it may be that of another process.
     if (before === undefined && !this.#isNew) return undefined;
     const slot = await this.#slot(snapshot, before);
-    // Another process may have moved it, or made it anew.
+    // Another process may have moved the slot, or dropped it and created another one.
     if (slot === undefined || slot.lsn > end) return undefined;
     const flushed = await lsnOf(snapshot, FLUSHED);
     const query = `SELECT lsn::text, xid::text FROM ${PEEK} WHERE get_byte(data, 0) = ${codes('C')} LIMIT ${MAX_ENDS}`;
@@ -227,18 +222,13 @@ export class ChangeLog {
 
   /** Removes the slot and the publication. */
   async drop(connection: SourceConnection, signal: AbortSignal): Promise<void> {
-    const snapshot = await connection.snapshot({ signal, rls: false });
-    try {
-      await snapshot.rows('SET TRANSACTION READ WRITE');
-      await dropSlot(snapshot, this.#name);
-      await snapshot.rows(`DROP PUBLICATION IF EXISTS ${this.#name}`).catch((error: unknown) => {
+    await written(connection, signal, async (transaction) => {
+      await dropSlot(transaction, this.#name);
+      await transaction.rows(`DROP PUBLICATION IF EXISTS ${this.#name}`).catch((error: unknown) => {
         if (!isCode(error, 'source_failed')) throw error;
         throw failed(`the slot is dropped; the owner of the publication can: DROP PUBLICATION ${this.#name}`);
       });
-      await snapshot.rows('COMMIT');
-    } finally {
-      await snapshot.end();
-    }
+    });
   }
 
   /** The position after the transactions that are seen; up to `flushed` there are no others than `ends`. */
@@ -315,23 +305,34 @@ export class ChangeLog {
   }
 
   async #publish(connection: SourceConnection, signal: AbortSignal): Promise<void> {
-    const snapshot = await connection.snapshot({ signal, rls: false });
-    try {
-      await snapshot.rows('SET TRANSACTION READ WRITE');
-      const [[isThere, isTaken] = []] = await snapshot.rows(PUBLICATION, [this.#name, this.#table]);
+    await written(connection, signal, async (transaction) => {
+      const [[isThere, isTaken] = []] = await transaction.rows(PUBLICATION, [this.#name, this.#table]);
       if (isThere === 'true') return;
       // A list of columns would keep the owner from some changes of the table.
       const publication = `${this.#name} FOR TABLE ${this.#table} WITH (publish_via_partition_root = true)`;
       if (isTaken === 'true')
         throw failed(`the publication ${this.#name} must be, and is not: CREATE PUBLICATION ${publication}`);
-      await snapshot.rows(`CREATE PUBLICATION ${publication}`).catch((error: unknown) => {
+      await transaction.rows(`CREATE PUBLICATION ${publication}`).catch((error: unknown) => {
         if (!isCode(error, 'source_failed')) throw error;
         throw failed(`${error.detail}; the owner of the table can: CREATE PUBLICATION ${publication}`);
       });
-      await snapshot.rows('COMMIT');
-    } finally {
-      await snapshot.end();
-    }
+    });
+  }
+}
+
+/** Runs `work` in a transaction that may write, and commits it. */
+async function written(
+  connection: SourceConnection,
+  signal: AbortSignal,
+  work: (transaction: Snapshot) => Promise<void>,
+): Promise<void> {
+  const transaction = await connection.snapshot({ signal, rls: false });
+  try {
+    await transaction.rows('SET TRANSACTION READ WRITE');
+    await work(transaction);
+    await transaction.rows('COMMIT');
+  } finally {
+    await transaction.end();
   }
 }
 

@@ -137,8 +137,8 @@ export class SourceConnection {
 
 const TEXTS = { getTypeParser: () => (text: string) => text };
 
-/** States after which the same statement may succeed: limits of the server, what is in use, and statements that were cancelled. */
-const RETRIED = /^(53|57014|55P03|55006|25P0[34])/;
+/** States after which the same statement may succeed: limits of the server and statements that were cancelled. */
+const RETRIED = /^(53|57014|55P03|25P0[34])/;
 const ROW_SECURITY = /row-level security/;
 
 /** The failure of a connection or statement. Its message has no part of the URL. */
