@@ -7,6 +7,7 @@ import { openBenchTarget } from '../../src/cli/bench/bench-target.js';
 import { BruteForce, stepsOf } from '../../src/cli/bench/brute-force.js';
 import { check } from '../../src/cli/bench/check.js';
 import { isDirectory } from '../../src/databases/index.js';
+import { testInFull } from '../helpers/full.js';
 import { Command, cosift, KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 
 const QUICK = ['--duration', '0.05', '--concurrency', '2', '--json'];
@@ -47,7 +48,7 @@ test('Ctrl-C ends a bench and removes the generated records', async () => {
   expect(await readdir(temporary)).toEqual([]);
 });
 
-test('a database is only read, in its directory and on a server', async () => {
+testInFull('a database is only read, in its directory and on a server', async () => {
   const directory = await temporaryDirectory();
   const data = join(directory, 'data');
   const library = await open(data);

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { testInFull } from '../helpers/full.js';
 import { HeldModel } from '../helpers/held-model.js';
 import { Command, cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 
@@ -77,58 +78,61 @@ test('of a data directory; stopped, the same command goes on', async () => {
   expect(await search()).not.toBe(old);
 });
 
-test('of a running server, which goes on when nobody waits, and after being killed at any time', async () => {
-  const { directory, data, model, models } = await filled();
-  const start = () => serve(data, '--models', models);
-  let { command, url } = await start();
-  model.allow(10);
-  const waiting = new Command(['reembed', 'd', '--model', 'first', '--url', url, '--key', KEY]);
-  const path = '/v1/databases/d/reembedding';
-  while (!model.isWaiting) await otherWork();
-  waiting.child.kill('SIGINT');
-  expect(await waiting.ended()).toBe(130);
-  expect(waiting.stderr).toContain('The server goes on');
+testInFull(
+  'of a running server, which goes on when nobody waits, and after being killed at any time',
+  async () => {
+    const { directory, data, model, models } = await filled();
+    const start = () => serve(data, '--models', models);
+    let { command, url } = await start();
+    model.allow(10);
+    const waiting = new Command(['reembed', 'd', '--model', 'first', '--url', url, '--key', KEY]);
+    const path = '/v1/databases/d/reembedding';
+    while (!model.isWaiting) await otherWork();
+    waiting.child.kill('SIGINT');
+    expect(await waiting.ended()).toBe(130);
+    expect(waiting.stderr).toContain('The server goes on');
 
-  const written: number[] = [];
-  for (const requests of [5, 8, Number.POSITIVE_INFINITY]) {
-    for (;;) {
-      const id = 10_000 + written.length;
-      const answer = await fetch(`${url}/v1/databases/d/records`, {
-        method: 'POST',
-        headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
-        body: JSON.stringify({ records: [recordOf(id)] }),
-      });
-      expect(answer.status).toBe(200);
-      written.push(id);
-      if (model.isWaiting || (await get(url + path)).state !== 'running') break;
+    const written: number[] = [];
+    for (const requests of [5, 8, Number.POSITIVE_INFINITY]) {
+      for (;;) {
+        const id = 10_000 + written.length;
+        const answer = await fetch(`${url}/v1/databases/d/records`, {
+          method: 'POST',
+          headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
+          body: JSON.stringify({ records: [recordOf(id)] }),
+        });
+        expect(answer.status).toBe(200);
+        written.push(id);
+        if (model.isWaiting || (await get(url + path)).state !== 'running') break;
+      }
+      command.child.kill('SIGKILL');
+      await command.ended();
+      model.allow(requests);
+      ({ command, url } = await start());
     }
-    command.child.kill('SIGKILL');
-    await command.ended();
-    model.allow(requests);
-    ({ command, url } = await start());
-  }
-  while ((await get(url + path)).state !== 'done') await otherWork();
-  const description = await get(`${url}/v1/databases/d`);
-  expect(description).toMatchObject({ model: 'first', records: RECORDS + written.length });
-  for (const id of written) {
-    expect(await get(`${url}/v1/databases/d/records/${id}`)).toMatchObject({ data: recordOf(id).data });
-  }
-  // A fresh database of this model has the same pages.
-  const all = [...Array.from({ length: RECORDS }, (_, at) => at + 1), ...written].map(recordOf);
-  const file = join(directory, 'again.ndjson');
-  await writeFile(file, all.map((record) => JSON.stringify(record)).join('\n'));
-  const target = ['--url', url, '--key', KEY];
-  const created = await fetch(`${url}/v1/databases/fresh`, {
-    method: 'PUT',
-    headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'first' }),
-  });
-  expect(created.status).toBe(201);
-  expect(await cosift('import', file, '--database', 'fresh', ...target)).toMatchObject({ code: 0 });
-  const scores = async (database: string) => {
-    const args = ['--database', database, '--limit', '100', '--threshold', '0', '--json', ...target];
-    const { results } = JSON.parse((await cosift('search', TEXT, ...args)).stdout);
-    return results.map(({ id, relevance_score }: Record<string, number>) => [id, relevance_score]);
-  };
-  expect(await scores('d')).toEqual(await scores('fresh'));
-});
+    while ((await get(url + path)).state !== 'done') await otherWork();
+    const description = await get(`${url}/v1/databases/d`);
+    expect(description).toMatchObject({ model: 'first', records: RECORDS + written.length });
+    for (const id of written) {
+      expect(await get(`${url}/v1/databases/d/records/${id}`)).toMatchObject({ data: recordOf(id).data });
+    }
+    // A fresh database of this model has the same pages.
+    const all = [...Array.from({ length: RECORDS }, (_, at) => at + 1), ...written].map(recordOf);
+    const file = join(directory, 'again.ndjson');
+    await writeFile(file, all.map((record) => JSON.stringify(record)).join('\n'));
+    const target = ['--url', url, '--key', KEY];
+    const created = await fetch(`${url}/v1/databases/fresh`, {
+      method: 'PUT',
+      headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'first' }),
+    });
+    expect(created.status).toBe(201);
+    expect(await cosift('import', file, '--database', 'fresh', ...target)).toMatchObject({ code: 0 });
+    const scores = async (database: string) => {
+      const args = ['--database', database, '--limit', '100', '--threshold', '0', '--json', ...target];
+      const { results } = JSON.parse((await cosift('search', TEXT, ...args)).stdout);
+      return results.map(({ id, relevance_score }: Record<string, number>) => [id, relevance_score]);
+    };
+    expect(await scores('d')).toEqual(await scores('fresh'));
+  },
+);

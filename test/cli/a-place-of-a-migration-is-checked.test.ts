@@ -1,9 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
+import { inFull } from '../helpers/full.js';
 import { Command, temporaryDirectory } from '../helpers/processes.js';
 
 // A URL with a mistake was taken for the name of a directory, which was made, and had the password in its name.
-test.each([
+const PLACES = [
   ['--to', 'postgres://cosift:pass#word@host/db'],
   ['--to', 'postgres:/cosift:password@host/db'],
   ['--to', 'postgresql:/cosift:password@host/db'],
@@ -17,14 +18,19 @@ test.each([
   ['--from', 'http:/user:password@127.0.0.1:1'],
   ['--from', 'http://user:pass#word@127.0.0.1:1'],
   ['--from', ''],
-])('%s %j is refused, and nothing is made', async (option, place) => {
-  const directory = await temporaryDirectory();
-  const other = option === '--to' ? '--from' : '--to';
-  const command = new Command(['migrate', option, place, other, './data'], {}, directory);
-  expect(await command.ended()).toBe(1);
-  const { stdout, stderr } = command;
-  expect(stdout).toBe('');
-  expect(stderr).toContain(`${option}: must be a data directory`);
-  expect(stderr).not.toContain('word');
-  expect(await readdir(directory)).toEqual([]);
-});
+] as const;
+
+test.each(inFull(PLACES, PLACES.slice(4, 9)))(
+  '%s %j is refused, and nothing is made',
+  async (option, place) => {
+    const directory = await temporaryDirectory();
+    const other = option === '--to' ? '--from' : '--to';
+    const command = new Command(['migrate', option, place, other, './data'], {}, directory);
+    expect(await command.ended()).toBe(1);
+    const { stdout, stderr } = command;
+    expect(stdout).toBe('');
+    expect(stderr).toContain(`${option}: must be a data directory`);
+    expect(stderr).not.toContain('word');
+    expect(await readdir(directory)).toEqual([]);
+  },
+);

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { open } from 'cosift';
 import iconv from 'iconv-lite';
 import { expect, test } from 'vitest';
+import { testInFull } from '../helpers/full.js';
 import { cosift, temporaryDirectory } from '../helpers/processes.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
@@ -154,7 +155,7 @@ async function shell(directory: string, line: string) {
   );
 }
 
-test('standard input is not replaced by its bad rows, and standard output not by a file', async () => {
+testInFull('standard input is not replaced by its bad rows, and standard output not by a file', async () => {
   const directory = await temporaryDirectory();
   const [file, log] = [join(directory, 'a.csv'), join(directory, 'log')];
   const text = 'id,name\n1,a\n2,b,c\n';

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { join } from 'node:path';
 import { constants, createGzip } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
-import { onlyInFull } from '../helpers/full.js';
+import { onlyInFull, testInFull } from '../helpers/full.js';
 import { Command, cosift, KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 
 const servers: Server[] = [];
@@ -114,7 +114,7 @@ test('a file whose rows have conditions and only partly an id is imported', asyn
   expect(await cosift('import', file, ...args)).toMatchObject({ code: 0 });
 });
 
-test('an import that deletes stops when the connection is lost, and deletes nothing', async () => {
+testInFull('an import that deletes stops when the connection is lost, and deletes nothing', async () => {
   const directory = await temporaryDirectory();
   const { url } = await serve(join(directory, 'data'));
   const between = await proxy(url);
@@ -141,7 +141,7 @@ test('an import that deletes stops when the connection is lost, and deletes noth
   expect(whole.stdout).toContain(' 9 deleted, ');
 });
 
-test('an input that fails while the connection is lost fails the import', async () => {
+testInFull('an input that fails while the connection is lost fails the import', async () => {
   const directory = await temporaryDirectory();
   const { url } = await serve(join(directory, 'data'));
   const between = await proxy(url);

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { testInFull } from '../helpers/full.js';
 import { cosift, temporaryDirectory } from '../helpers/processes.js';
 
 // Each test starts several processes.
@@ -60,7 +61,7 @@ test('nothing, where every record is searched or brings its vector', async () =>
   }
 });
 
-test('once, that the built-in model does not know the language of the texts', async () => {
+testInFull('once, that the built-in model does not know the language of the texts', async () => {
   const notice =
     'most texts are not in English, the only language that the model all-MiniLM-L6-v2 knows. For about 100 languages: ' +
     'npm install @cosift/model-multilingual-e5, then: cosift reembed m --model multilingual-e5-small\n';

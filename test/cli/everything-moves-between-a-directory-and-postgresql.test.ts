@@ -7,6 +7,7 @@ import { Client } from '../../src/client/index.js';
 import { open } from '../../src/library/cosift.js';
 import { fileKeys } from '../../src/server/keys/key-file.js';
 import { readWebhooks } from '../../src/server/webhooks/webhook-file.js';
+import { testInFull } from '../helpers/full.js';
 import { Command, cosift, KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 import { Receiver } from '../server/receiver.js';
 
@@ -147,48 +148,52 @@ describe.skipIf(NO_SERVER !== undefined)(
       receiver.close();
     });
 
-    test('records of a running service are copied ahead, and no id is given twice after the moves', async () => {
-      const data = await temporaryDirectory();
-      const service = await serve(data);
-      const client = new Client({ url: service.url, key: KEY });
-      await client.createDatabase('live', { dimensions: 4 });
-      const live = client.database('live');
-      const put = (id: number, text: string) => live.upsert([{ id, data: { text }, vector: [1, id, 0, 0] }]);
-      for (let id = 1; id <= 20; id++) await put(id, 'first');
-      await live.upsert([{ id: 500, data: {}, vector: [1, 0, 0, 0] }]);
-      await live.delete({ ids: [500] });
-      await client.createDatabase('texts', { embed: { columns: ['text'] } });
-      await client.database('texts').upsert([{ id: 9, data: { text: '' } }]);
-      await client.database('texts').delete({ ids: [9] });
-      const store = await server.createDatabase();
-      const ahead = await cosift('migrate', '--from', service.url, '--to', store, '--key', KEY);
-      expect(ahead.stderr).toBe('');
-      expect(ahead.stdout).toContain('"live": 20 records');
-      expect(ahead.stdout).toContain('20 of them were different');
-      expect(await exported({ store }, 'live')).toBe(await text(live.exportLines({ vectors: true })));
-      await put(7, 'changed');
-      await live.delete({ ids: [8] });
-      await client.close();
-      service.command.child.kill('SIGTERM');
-      await service.command.ended();
+    testInFull(
+      'records of a running service are copied ahead, and no id is given twice after the moves',
+      async () => {
+        const data = await temporaryDirectory();
+        const service = await serve(data);
+        const client = new Client({ url: service.url, key: KEY });
+        await client.createDatabase('live', { dimensions: 4 });
+        const live = client.database('live');
+        const put = (id: number, text: string) =>
+          live.upsert([{ id, data: { text }, vector: [1, id, 0, 0] }]);
+        for (let id = 1; id <= 20; id++) await put(id, 'first');
+        await live.upsert([{ id: 500, data: {}, vector: [1, 0, 0, 0] }]);
+        await live.delete({ ids: [500] });
+        await client.createDatabase('texts', { embed: { columns: ['text'] } });
+        await client.database('texts').upsert([{ id: 9, data: { text: '' } }]);
+        await client.database('texts').delete({ ids: [9] });
+        const store = await server.createDatabase();
+        const ahead = await cosift('migrate', '--from', service.url, '--to', store, '--key', KEY);
+        expect(ahead.stderr).toBe('');
+        expect(ahead.stdout).toContain('"live": 20 records');
+        expect(ahead.stdout).toContain('20 of them were different');
+        expect(await exported({ store }, 'live')).toBe(await text(live.exportLines({ vectors: true })));
+        await put(7, 'changed');
+        await live.delete({ ids: [8] });
+        await client.close();
+        service.command.child.kill('SIGTERM');
+        await service.command.ended();
 
-      const there = await cosift('migrate', '--from', data, '--to', store);
-      expect(there.stderr).toBe('');
-      expect(await exported({ store }, 'live')).toBe(await exported(data, 'live'));
-      const back = await temporaryDirectory();
-      expect((await cosift('migrate', '--from', store, '--to', back)).stderr).toBe('');
-      expect(await exported(back, 'live')).toBe(await exported(data, 'live'));
-      for (const place of [{ store }, back]) {
-        const moved = await open(place);
-        const { results } = await moved.database('live').upsert([{ data: {}, vector: [1, 0, 0, 0] }]);
-        expect(results[0]).toMatchObject({ id: 501, status: 'created' });
-        const { results: ofTexts } = await moved.database('texts').upsert([{ data: { text: '' } }]);
-        expect(ofTexts[0]).toMatchObject({ id: 10, status: 'created' });
-        await moved.close();
-      }
-    });
+        const there = await cosift('migrate', '--from', data, '--to', store);
+        expect(there.stderr).toBe('');
+        expect(await exported({ store }, 'live')).toBe(await exported(data, 'live'));
+        const back = await temporaryDirectory();
+        expect((await cosift('migrate', '--from', store, '--to', back)).stderr).toBe('');
+        expect(await exported(back, 'live')).toBe(await exported(data, 'live'));
+        for (const place of [{ store }, back]) {
+          const moved = await open(place);
+          const { results } = await moved.database('live').upsert([{ data: {}, vector: [1, 0, 0, 0] }]);
+          expect(results[0]).toMatchObject({ id: 501, status: 'created' });
+          const { results: ofTexts } = await moved.database('texts').upsert([{ data: { text: '' } }]);
+          expect(ofTexts[0]).toMatchObject({ id: 10, status: 'created' });
+          await moved.close();
+        }
+      },
+    );
 
-    test('an interrupted migration goes on, and what changed meanwhile is copied', async () => {
+    testInFull('an interrupted migration goes on, and what changed meanwhile is copied', async () => {
       const data = await temporaryDirectory();
       const COUNT = 12_000;
       const source = await open(data);

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { open } from 'cosift';
 import { expect, test } from 'vitest';
+import { testInFull } from '../helpers/full.js';
 import { openFile, recordsOf } from '../helpers/imported-files.js';
 import { Command, cosift, temporaryDirectory } from '../helpers/processes.js';
 
@@ -77,7 +78,7 @@ test('UUIDs in another form are reported by the dry run as by the import, with t
   expect(keys).toMatchObject({ code: 0, stdout: expect.stringContaining('2 created') });
 });
 
-test('one value of another kind stores no changed row twice', async () => {
+testInFull('one value of another kind stores no changed row twice', async () => {
   const { load, pipe, count } = await setUp();
   await load('id,name\n1,a\n2,b\n');
   const changed = 'id,name\nx3,c\nx4,d\nx5,e\nx6,f\nx7,g\nx8,h\nx9,i\nx10,j\n1,a2\n2,b2\n';
@@ -132,7 +133,7 @@ test('UUIDs are not stored again as keys', async () => {
   expect(await count()).toBe(1);
 });
 
-test('integer ids that the database gave to other records do not overwrite these', async () => {
+testInFull('integer ids that the database gave to other records do not overwrite these', async () => {
   const { load, pipe, count } = await setUp();
   await load('id,name\nx1,a\nx2,b\n');
   const file = 'id,name\n1,c\n2,d\n';

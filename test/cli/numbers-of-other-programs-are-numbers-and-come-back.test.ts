@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Client } from '../../src/client/index.js';
 import { and, equals, open } from '../../src/index.js';
+import { testInFull } from '../helpers/full.js';
 import { cosift, KEY, launch, serve, temporaryDirectory } from '../helpers/processes.js';
 
 /** Files as other programs write them, with the columns that are no texts. */
@@ -149,7 +150,7 @@ test('a later file says what it changes', async () => {
   ]);
 });
 
-test('imports side by side of files with other formats are all stored', async () => {
+testInFull('imports side by side of files with other formats are all stored', async () => {
   const directory = await temporaryDirectory();
   const { url } = await serve(join(directory, 'data'));
   const prices = ['1.50', '.5', '2.0', '.250'];

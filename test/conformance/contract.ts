@@ -86,19 +86,3 @@ export function describeContract(store: string, open: OpenDatabases): void {
     describeClosing(open);
   });
 }
-
-/** The part of the contract that depends on the transactions of a store. */
-export function describeWrites(store: string, open: OpenDatabases): void {
-  describe(`the writes of the contract on ${store}`, () => {
-    describePatchesSideBySide(open);
-    describeConditions(open);
-    describeChanges(open);
-    describeReplacements(open);
-    describeSyncs(open);
-    describeReembedding(open);
-    describeDurability(open);
-    describeAliases(open);
-    describeDatabases(open);
-    describeSettings(open);
-  });
-}

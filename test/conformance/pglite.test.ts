@@ -1,4 +1,7 @@
+import { test } from 'vitest';
+import { NO_SERVER } from '../../scripts/postgres/server.js';
 import { PostgresStore } from '../../src/store/postgres/index.js';
+import { inFull, onlyInFull } from '../helpers/full.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
 import { describeContract } from './contract.js';
 import { openOver } from './reopenable.js';
@@ -12,4 +15,6 @@ const open = openOver(async () => {
   };
 });
 
-describeContract('PostgreSQL in this process', open);
+// The same store runs on a server, where there is one.
+if (NO_SERVER !== undefined || inFull(true, false)) describeContract('PostgreSQL in this process', open);
+else test('PostgreSQL in this process', onlyInFull);

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
-import { inFull } from '../helpers/full.js';
-import { describeContract, describeWrites } from './contract.js';
+import { describeContract } from './contract.js';
 import { openOver } from './reopenable.js';
 
 describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${NO_SERVER})` : ''}`, () => {
@@ -20,6 +19,5 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     return { open: (limits) => new PostgresStore(new NodePostgres({ url, maxConnections: 8 }), limits) };
   });
 
-  // PGlite is the same store, and all of the contract runs on it.
-  inFull(describeContract, describeWrites)('a PostgreSQL server', open);
+  describeContract('a PostgreSQL server', open);
 });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { type DatabaseService, openDatabases } from '../../src/databases/index.js';
 import { isCode } from '../../src/errors.js';
+import { testInFull } from '../helpers/full.js';
 
 const RECORDS = 400;
 
@@ -105,7 +106,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       expect(JSON.parse(Buffer.from(body).toString()).results).toHaveLength(10);
     });
 
-    test('goes on, slowed, however long a batch of texts takes', async () => {
+    testInFull('goes on, slowed, however long a batch of texts takes', async () => {
       let isStuck = false;
       let continues = () => {};
       const continued = new Promise<void>((resolve) => {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { type DatabaseService, openDatabases } from '../../src/databases/index.js';
+import { testInFull } from '../helpers/full.js';
 import { HeldModel } from '../helpers/held-model.js';
 import { firstTokenModel } from '../helpers/model-variant.js';
 import { serve } from '../helpers/processes.js';
@@ -79,7 +80,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       await Promise.all([third.close(), fourth.close()]);
     });
 
-    test('another process goes on when the one that does it is killed', async () => {
+    testInFull('another process goes on when the one that does it is killed', async () => {
       const one = await begin();
       await fill(one, 'taken', 1_000);
       await one.close();

@@ -19,7 +19,6 @@ const FIRST = [
   'docs/tutorial/README.md',
   'docs/tutorial/sync.md',
   'docs/how-to/write-records.md',
-  'docs/how-to/filter.md',
 ];
 
 const names = ['README.md', 'CONTRIBUTING.md', 'models/README.md', 'bench/README.md']

@@ -1,19 +1,30 @@
 import { once } from 'node:events';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { testInFull } from '../helpers/full.js';
 import { Command, cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 import { Agent, ERAS } from './agent.js';
+
+const root = await mkdtemp(path.join(tmpdir(), 'cosift-agents-'));
+afterAll(() => rm(root, { recursive: true }));
+
+beforeAll(async () => {
+  const facts = (await readFile('demo/facts.ndjson', 'utf8')).split('\n').slice(0, 20).join('\n');
+  const file = path.join(root, 'facts.ndjson');
+  await writeFile(file, facts);
+  expect((await cosift('import', file, '--database', 'facts', '--data', path.join(root, 'data'))).code).toBe(
+    0,
+  );
+});
 
 /** A data directory with a few facts. */
 async function factsDirectory(): Promise<string> {
   const data = await temporaryDirectory();
-  const facts = (await readFile('demo/facts.ndjson', 'utf8')).split('\n').slice(0, 20).join('\n');
-  const file = path.join(await temporaryDirectory(), 'facts.ndjson');
-  await writeFile(file, facts);
-  expect((await cosift('import', file, '--database', 'facts', '--data', data)).code).toBe(0);
+  await cp(path.join(root, 'data'), data, { recursive: true });
   return data;
 }
 
@@ -72,17 +83,20 @@ test.each([
   expect((await cosift('databases', 'list', '--data', data)).code).toBe(0);
 });
 
-test('the admin key of a directory is for the address in the directory, whatever host it has', async () => {
-  const data = await factsDirectory();
-  await writeFile(path.join(data, 'admin.key'), KEY);
-  const holder = await Agent.overStdio(['--data', data]);
-  await holder.call('search', TOWER);
-  await writeFile(path.join(data, 'address'), 'http://cosift.invalid:9\n');
-  const agent = await Agent.overStdio(['--data', data]);
-  expect((await agent.call('search', TOWER)).text).toContain('http://cosift.invalid:9 cannot be reached');
-});
+testInFull(
+  'the admin key of a directory is for the address in the directory, whatever host it has',
+  async () => {
+    const data = await factsDirectory();
+    await writeFile(path.join(data, 'admin.key'), KEY);
+    const holder = await Agent.overStdio(['--data', data]);
+    await holder.call('search', TOWER);
+    await writeFile(path.join(data, 'address'), 'http://cosift.invalid:9\n');
+    const agent = await Agent.overStdio(['--data', data]);
+    expect((await agent.call('search', TOWER)).text).toContain('http://cosift.invalid:9 cannot be reached');
+  },
+);
 
-test('a read during which the server ends is repeated, and a write is not', async () => {
+testInFull('a read during which the server ends is repeated, and a write is not', async () => {
   const data = await factsDirectory();
   await writeFile(path.join(data, 'admin.key'), KEY);
   const holder = await Agent.overStdio(['--data', data]);
@@ -105,7 +119,7 @@ test('a read during which the server ends is repeated, and a write is not', asyn
   expect(requests).toBe(2);
 });
 
-test('the address of a service that was killed leads nowhere', async () => {
+testInFull('the address of a service that was killed leads nowhere', async () => {
   const data = await factsDirectory();
   const { command } = await serve(data);
   command.child.kill('SIGKILL');

@@ -55,7 +55,7 @@ test('a CSV file becomes a database, with types, identities and its bad lines', 
   expect(body.data).toEqual({ title: 'Rain jacket', price: '59.5', in_stock: true, code: '007' });
 });
 
-test('a long list of bad lines can be scrolled by the keyboard', async ({ open }) => {
+test.inFull('a long list of bad lines can be scrolled by the keyboard', async ({ open }) => {
   const tab = await open();
   const lines = Array.from({ length: 60 }, (_, at) =>
     at % 2 === 0 ? `{"id":${at + 1},"name":"A"}` : 'not json',
@@ -134,23 +134,26 @@ test('prices are numbers, and their database keeps how they are written', async 
   }
 });
 
-test('a column that is left out is not stored, nor offered for the search', async ({ open, service }) => {
-  const tab = await open();
-  await choose(tab, 'secrets.csv', 'id,name,"a, b",a,price\n1,Hat,secret,x,5.00\n2,Pen,secret,y,2.50\n');
-  expect(await tab.page.getByLabel('Type of id').locator('option').allTextContents()).not.toContain(
-    'left out',
-  );
-  await tab.page.getByLabel('Type of a, b').selectOption('left out');
-  await tab.page.getByLabel('Type of price').selectOption('left out');
-  expect(await tab.page.locator('.embedding label').allTextContents()).not.toContain('a, b');
-  await submit(tab);
-  await tab.page.getByRole('heading', { name: '2 records stored in secrets' }).waitFor();
-  const { body } = await service.call('GET', '/v1/databases/secrets');
-  expect(body.columns.map(({ name }: { name: string }) => name)).toEqual(['name', 'a']);
-  expect(body).not.toHaveProperty('formats');
-});
+test.inFull(
+  'a column that is left out is not stored, nor offered for the search',
+  async ({ open, service }) => {
+    const tab = await open();
+    await choose(tab, 'secrets.csv', 'id,name,"a, b",a,price\n1,Hat,secret,x,5.00\n2,Pen,secret,y,2.50\n');
+    expect(await tab.page.getByLabel('Type of id').locator('option').allTextContents()).not.toContain(
+      'left out',
+    );
+    await tab.page.getByLabel('Type of a, b').selectOption('left out');
+    await tab.page.getByLabel('Type of price').selectOption('left out');
+    expect(await tab.page.locator('.embedding label').allTextContents()).not.toContain('a, b');
+    await submit(tab);
+    await tab.page.getByRole('heading', { name: '2 records stored in secrets' }).waitFor();
+    const { body } = await service.call('GET', '/v1/databases/secrets');
+    expect(body.columns.map(({ name }: { name: string }) => name)).toEqual(['name', 'a']);
+    expect(body).not.toHaveProperty('formats');
+  },
+);
 
-test('one value of another kind stores no record twice', async ({ open, service }) => {
+test.inFull('one value of another kind stores no record twice', async ({ open, service }) => {
   await service.call('PUT', '/v1/databases/kinds', {});
   const records = [1, 2].map((id) => ({ id, data: { name: 'a' } }));
   await service.call('POST', '/v1/databases/kinds/records', { records });
@@ -171,7 +174,7 @@ test('one value of another kind stores no record twice', async ({ open, service 
   expect((await service.call('GET', '/v1/databases/kinds')).body.records).toBe(2);
 });
 
-test('a cancelled import keeps what is stored, and says how much', async ({ open, service }) => {
+test.inFull('a cancelled import keeps what is stored, and says how much', async ({ open, service }) => {
   const tab = await open();
   const { page } = tab;
   // The second import asks for records that may be missing.
@@ -230,18 +233,21 @@ test('a database is deleted only after its name is typed', async ({ open, servic
   expect((await service.call('GET', '/v1/databases/to-delete')).status).toBe(404);
 });
 
-test('the list of databases has those that were created and deleted elsewhere', async ({ open, service }) => {
-  for (const id of ['deleted-elsewhere', 'shown']) await service.call('PUT', `/v1/databases/${id}`, {});
-  const { page } = await open({ database: 'shown' });
-  await page.getByRole('combobox', { name: 'Database', exact: true }).waitFor();
-  await service.call('PUT', '/v1/databases/created-elsewhere', {});
-  await service.call('DELETE', '/v1/databases/deleted-elsewhere');
-  await page.getByRole('button', { name: 'Databases' }).click();
-  await page.getByRole('button', { name: 'created-elsewhere', exact: true }).waitFor();
-  expect(await page.getByRole('button', { name: 'deleted-elsewhere', exact: true }).count()).toBe(0);
-});
+test.inFull(
+  'the list of databases has those that were created and deleted elsewhere',
+  async ({ open, service }) => {
+    for (const id of ['deleted-elsewhere', 'shown']) await service.call('PUT', `/v1/databases/${id}`, {});
+    const { page } = await open({ database: 'shown' });
+    await page.getByRole('combobox', { name: 'Database', exact: true }).waitFor();
+    await service.call('PUT', '/v1/databases/created-elsewhere', {});
+    await service.call('DELETE', '/v1/databases/deleted-elsewhere');
+    await page.getByRole('button', { name: 'Databases' }).click();
+    await page.getByRole('button', { name: 'created-elsewhere', exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: 'deleted-elsewhere', exact: true }).count()).toBe(0);
+  },
+);
 
-test('a new database never takes the place of one that exists', async ({ open, service }) => {
+test.inFull('a new database never takes the place of one that exists', async ({ open, service }) => {
   const record = { id: 1, data: { name: 'original', note: 'kept' } };
   const store = async (database: string, settings = {}) => {
     await service.call('PUT', `/v1/databases/${database}`, settings);
@@ -281,27 +287,28 @@ test('a new database never takes the place of one that exists', async ({ open, s
   }
 });
 
-test('the preview says how a file of another program is read, and which columns look like another type', async ({
-  open,
-}) => {
-  const tab = await open();
-  await choose(tab, 'dump.tsv', '\tname\tprice\n1\t"Heroes\t1.10\n2\t12" vinyl\t2\n');
-  const preview = await tab.page.locator('.preview').textContent();
-  expect(preview).toContain('CSV, separated by tabs, without quotes · 2 rows');
-  expect(preview).toContain('column 1 is called "column1", because it has no name');
-  expect(preview).toContain(
-    'price looks like numbers, but is text because of 2 in line 3 beside 1.10 in line 2: choose the type number',
-  );
-});
+test.inFull(
+  'the preview says how a file of another program is read, and which columns look like another type',
+  async ({ open }) => {
+    const tab = await open();
+    await choose(tab, 'dump.tsv', '\tname\tprice\n1\t"Heroes\t1.10\n2\t12" vinyl\t2\n');
+    const preview = await tab.page.locator('.preview').textContent();
+    expect(preview).toContain('CSV, separated by tabs, without quotes · 2 rows');
+    expect(preview).toContain('column 1 is called "column1", because it has no name');
+    expect(preview).toContain(
+      'price looks like numbers, but is text because of 2 in line 3 beside 1.10 in line 2: choose the type number',
+    );
+  },
+);
 
-test('a file without records is not imported', async ({ open }) => {
+test.inFull('a file without records is not imported', async ({ open }) => {
   const tab = await open();
   await choose(tab, 'header.csv', 'id,name\n');
   await tab.page.getByText('The file has no records.').waitFor();
   expect(await tab.page.getByRole('button', { name: 'Import', exact: true }).last().isDisabled()).toBe(true);
 });
 
-test('Escape during an import cancels it, and shows what is stored', async ({ open }) => {
+test.inFull('Escape during an import cancels it, and shows what is stored', async ({ open }) => {
   const tab = await open();
   const { page } = tab;
   let requests = 0;

@@ -40,43 +40,43 @@ test('the key of a link is removed from the address at once, and kept for the ta
   await other.page.getByRole('heading', { name: 'Enter a key' }).waitFor();
 });
 
-test('a link with another key replaces the key of the tab only if the user says so', async ({
-  open,
-  service,
-}) => {
-  const { page } = await open({ database: 'facts' });
-  await page.getByRole('list', { name: 'Results' }).waitFor();
-  const stored = () => page.evaluate<string>("sessionStorage.getItem('cosift.key')");
-  const other = await keyWith(service, ['search']);
-  const dialog = page.getByRole('dialog', { name: 'The link has another key' });
-  const follow = (key: string) =>
-    page.evaluate(`location.hash = ${JSON.stringify(`database=facts&key=${key}`)}`);
-  // In the page that is open, and by a new load of the page.
-  for (const load of [false, true]) {
-    await follow(other);
-    await dialog.waitFor();
-    if (load) {
-      await dialog.getByRole('button', { name: 'Keep my key' }).click();
-      await page.goto('about:blank');
-      await page.goto(`${service.url}/#database=facts&key=${other}`);
+test.inFull(
+  'a link with another key replaces the key of the tab only if the user says so',
+  async ({ open, service }) => {
+    const { page } = await open({ database: 'facts' });
+    await page.getByRole('list', { name: 'Results' }).waitFor();
+    const stored = () => page.evaluate<string>("sessionStorage.getItem('cosift.key')");
+    const other = await keyWith(service, ['search']);
+    const dialog = page.getByRole('dialog', { name: 'The link has another key' });
+    const follow = (key: string) =>
+      page.evaluate(`location.hash = ${JSON.stringify(`database=facts&key=${key}`)}`);
+    // In the page that is open, and by a new load of the page.
+    for (const load of [false, true]) {
+      await follow(other);
       await dialog.waitFor();
+      if (load) {
+        await dialog.getByRole('button', { name: 'Keep my key' }).click();
+        await page.goto('about:blank');
+        await page.goto(`${service.url}/#database=facts&key=${other}`);
+        await dialog.waitFor();
+      }
+      expect(page.url()).not.toContain('key=');
+      expect(await stored()).toBe(service.adminKey);
+      await page.keyboard.press('Escape');
+      await expect.poll(() => dialog.count()).toBe(0);
+      expect(await stored()).toBe(service.adminKey);
+      await page.getByRole('button', { name: 'Import', exact: true }).waitFor();
     }
-    expect(page.url()).not.toContain('key=');
-    expect(await stored()).toBe(service.adminKey);
-    await page.keyboard.press('Escape');
-    await expect.poll(() => dialog.count()).toBe(0);
-    expect(await stored()).toBe(service.adminKey);
-    await page.getByRole('button', { name: 'Import', exact: true }).waitFor();
-  }
-  // The same key needs no question.
-  await follow(service.adminKey);
-  await expect.poll(() => page.url()).toBe(`${service.url}/#database=facts`);
-  expect(await dialog.count()).toBe(0);
-  await follow(other);
-  await dialog.getByRole('button', { name: 'Use the key of the link' }).click();
-  await expect.poll(() => page.getByRole('button', { name: 'Import', exact: true }).count()).toBe(0);
-  expect(await stored()).toBe(other);
-});
+    // The same key needs no question.
+    await follow(service.adminKey);
+    await expect.poll(() => page.url()).toBe(`${service.url}/#database=facts`);
+    expect(await dialog.count()).toBe(0);
+    await follow(other);
+    await dialog.getByRole('button', { name: 'Use the key of the link' }).click();
+    await expect.poll(() => page.getByRole('button', { name: 'Import', exact: true }).count()).toBe(0);
+    expect(await stored()).toBe(other);
+  },
+);
 
 test('a key is entered, refused, and forgotten', async ({ open, service }) => {
   const tab = await open({}, { key: null });
@@ -124,14 +124,14 @@ test('a key with a filter sees only what passes it', async ({ open, service }) =
   expect(await tab.page.getByRole('button', { name: 'Import' }).count()).toBe(0);
 });
 
-test('a key that may only write says so, and imports', async ({ open, service }) => {
+test.inFull('a key that may only write says so, and imports', async ({ open, service }) => {
   const { page } = await open({}, { key: await keyWith(service, ['records.write']) });
   await page.getByRole('heading', { name: 'This key may not search' }).waitFor();
   await page.getByRole('button', { name: 'Import a file' }).click();
   await page.getByRole('dialog', { name: 'Import a file' }).waitFor();
 });
 
-test('a key of all databases that cannot list them is asked for a name', async ({ open, service }) => {
+test.inFull('a key of all databases that cannot list them is asked for a name', async ({ open, service }) => {
   const tab = await open({}, { key: await keyWith(service, ['search'], { databases: '*' }) });
   await tab.page.getByRole('textbox', { name: 'Name of the database' }).fill('facts');
   await tab.page.getByRole('button', { name: 'Open' }).click();

@@ -48,7 +48,7 @@ test('the newest text decides, and the line tells matches, time and records', as
   expect(await items.first().locator('dt').first().textContent()).toBe('description');
 });
 
-test('letters that follow each other share one search, which follows a pause', async ({ open }) => {
+test.inFull('letters that follow each other share one search, which follows a pause', async ({ open }) => {
   const tab = await open({ database: 'facts' });
   const { page } = tab;
   await tab.status(/331 records ·/);
@@ -78,7 +78,7 @@ test('letters that follow each other share one search, which follows a pause', a
   await tab.status(/matches ·/);
 });
 
-test('a result of an earlier text never replaces that of a later one', async ({ open }) => {
+test.inFull('a result of an earlier text never replaces that of a later one', async ({ open }) => {
   const tab = await open({ database: 'facts' });
   const { page } = tab;
   await tab.status(/331 records ·/);
@@ -118,7 +118,7 @@ test('"Load more" shows every record once, until the end', async ({ open }) => {
   expect(await page.getByRole('searchbox').isDisabled()).toBe(true);
 });
 
-test('the keyboard alone reaches a result, its explanation and the search again', async ({ open }) => {
+test.inFull('the keyboard alone reaches a result, its explanation and the search again', async ({ open }) => {
   const filter = JSON.stringify({
     condition: 'OR',
     rules: [
@@ -169,7 +169,7 @@ test('the card of a long record shows the passage that matches best', async ({ o
   await tab.checkAccessibility('a passage');
 });
 
-test('the histogram of scores counts what each threshold passes', async ({ open, service }) => {
+test.inFull('the histogram of scores counts what each threshold passes', async ({ open, service }) => {
   const tab = await open({ database: 'facts', text: 'tall tower' });
   const { page } = tab;
   const bars = page.locator('.histogram .bar');
@@ -204,7 +204,7 @@ test('texts in a language that the model does not know are told of, once', async
   expect(await page.locator('.threshold').textContent()).not.toContain('English');
 });
 
-test('the threshold can be set before a text is entered', async ({ open, service }) => {
+test.inFull('the threshold can be set before a text is entered', async ({ open, service }) => {
   const tab = await open({ database: 'facts' });
   const { page } = tab;
   await tab.status(/^331 records/);
@@ -224,7 +224,7 @@ test('the threshold can be set before a text is entered', async ({ open, service
   expect(await vectors.page.getByRole('slider').count()).toBe(0);
 });
 
-test('a response that is cut off is no response, and the page tries again', async ({ open }) => {
+test.inFull('a response that is cut off is no response, and the page tries again', async ({ open }) => {
   const tab = await open({ database: 'facts', text: 'tall tower' });
   const { page } = tab;
   await tab.status(/matches ·/);
@@ -296,7 +296,7 @@ test('a database has its own defaults', async ({ open, service }) => {
   await expect.poll(() => page.locator('.card .id').allTextContents()).toEqual(meaning);
 });
 
-test('an explanation stays with its record when the order changes', async ({ open, service }) => {
+test.inFull('an explanation stays with its record when the order changes', async ({ open, service }) => {
   const idsOf = async (lexical: number) => {
     const { body } = await service.call('POST', '/v1/databases/words/search', {
       search: { text: 'a river in Africa', ...(lexical > 0 && { lexical, prefix: true }) },
@@ -318,7 +318,7 @@ test('an explanation stays with its record when the order changes', async ({ ope
   expect(await explained.locator('.id').allTextContents()).toEqual([`#${moved}`]);
 });
 
-test('the number of matches stays until that of the next text is known', async ({ open }) => {
+test.inFull('the number of matches stays until that of the next text is known', async ({ open }) => {
   const tab = await open({ database: 'facts', text: 'tall tower' });
   const { page } = tab;
   const line = await tab.status(/^\d+ matches ·/);
@@ -329,7 +329,7 @@ test('the number of matches stays until that of the next text is known', async (
   expect(await page.getByRole('status').textContent()).toBe(line);
 });
 
-test('a database without a model is listed, whatever was searched for before', async ({ open }) => {
+test.inFull('a database without a model is listed, whatever was searched for before', async ({ open }) => {
   const tab = await open({ database: 'fan', text: 'tower' });
   const { page } = tab;
   await tab.status(/^90 records/);

@@ -17,7 +17,7 @@ async function store({ page }: Tab, heading: string) {
   await page.getByRole('heading', { name: heading }).waitFor();
 }
 
-test('names of columns, and texts that stand for no value', async ({ open, service }) => {
+test.inFull('names of columns, and texts that stand for no value', async ({ open, service }) => {
   const tab = await open({ database: 'first' });
   const { page } = tab;
   await choose(tab, 'stock.csv', 'sku,nm,price,qty\na-1,Hat,NA,5\na-2,Pen,3.50,?\na-3,Cup,1.25,7\n');

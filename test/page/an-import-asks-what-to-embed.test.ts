@@ -77,7 +77,7 @@ test('without a choice of columns nothing is created, and what an existing datab
   await page.getByRole('alert').filter({ hasText: 'The file has none of these columns' }).waitFor();
 });
 
-test('a file without texts is imported for listings', async ({ open, service }) => {
+test.inFull('a file without texts is imported for listings', async ({ open, service }) => {
   const tab = await open({ database: 'titles' });
   await choose(tab, 'numbers.csv', 'a,b\n1,2\n3,4\n');
   await tab.page.getByText('No column has texts').waitFor();
@@ -86,20 +86,23 @@ test('a file without texts is imported for listings', async ({ open, service }) 
   expect((await service.call('GET', '/v1/databases/numbers')).body.embed).toEqual({});
 });
 
-test('in JSON, columns with a text can be chosen, whatever else they have', async ({ open, service }) => {
-  const tab = await open({ database: 'titles' });
-  await choose(tab, 'films.ndjson', '{"Title":1776,"Year":1972}\n{"Title":"The Wild Bunch","Year":1969}\n');
-  expect(await embedded(tab).locator('label').first().textContent()).toContain('Title');
-  expect(await embedded(tab).getByRole('checkbox').count()).toBe(2);
-  const warning = tab.page.getByText('1 value of Title is a number or a boolean');
-  await warning.waitFor();
-  await tab.page.getByRole('combobox', { name: 'Type of Title' }).selectOption('text');
-  await expect.poll(() => warning.count()).toBe(0);
-  await tab.page.getByRole('combobox', { name: 'Type of Title' }).selectOption('as in the file');
-  await submit(tab);
-  await tab.page.getByRole('heading', { name: '2 records stored in films' }).waitFor();
-  expect((await service.call('GET', '/v1/databases/films')).body.embed).toEqual({ columns: ['Title'] });
-});
+test.inFull(
+  'in JSON, columns with a text can be chosen, whatever else they have',
+  async ({ open, service }) => {
+    const tab = await open({ database: 'titles' });
+    await choose(tab, 'films.ndjson', '{"Title":1776,"Year":1972}\n{"Title":"The Wild Bunch","Year":1969}\n');
+    expect(await embedded(tab).locator('label').first().textContent()).toContain('Title');
+    expect(await embedded(tab).getByRole('checkbox').count()).toBe(2);
+    const warning = tab.page.getByText('1 value of Title is a number or a boolean');
+    await warning.waitFor();
+    await tab.page.getByRole('combobox', { name: 'Type of Title' }).selectOption('text');
+    await expect.poll(() => warning.count()).toBe(0);
+    await tab.page.getByRole('combobox', { name: 'Type of Title' }).selectOption('as in the file');
+    await submit(tab);
+    await tab.page.getByRole('heading', { name: '2 records stored in films' }).waitFor();
+    expect((await service.call('GET', '/v1/databases/films')).body.embed).toEqual({ columns: ['Title'] });
+  },
+);
 
 test('the choice follows from the values', async () => {
   const many = <T>(values: T[]) => Array.from({ length: 40 }, (_, at) => values[at % values.length]);

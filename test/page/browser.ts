@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest';
+import { testInFull } from '../helpers/full.js';
 import { Service } from '../server/service.js';
 
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -23,7 +24,8 @@ export interface Scene {
 
 /**
  * Starts a service, with what `prepare` stores. Returns a function that defines a test in a browser: after the test, its tabs
- * are closed, and it fails when one of them had a fault. Without a browser, the tests are skipped.
+ * are closed, and it fails when one of them had a fault. Without a browser, the tests are skipped. `inFull` of the function
+ * defines a test of a full run.
  */
 export function inBrowser(
   prepare: (service: Service) => Promise<void>,
@@ -38,8 +40,9 @@ export function inBrowser(
   afterAll(async () => {
     await service?.stop();
   });
-  return (name: string, body: (scene: Scene) => Promise<void>) =>
-    test(name, async ({ skip }) => {
+  const inScene =
+    (body: (scene: Scene) => Promise<void>) =>
+    async ({ skip }: TestContext): Promise<void> => {
       if (BROWSER === undefined) return skip('Chromium is not installed');
       const tabs: Tab[] = [];
       const open: Scene['open'] = async (fragment, options) => {
@@ -55,7 +58,10 @@ export function inBrowser(
         for (const tab of tabs) await tab.page.context().close();
       }
       for (const tab of tabs) expect(tab.faults).toEqual([]);
-    });
+    };
+  const defined = (name: string, body: (scene: Scene) => Promise<void>) => test(name, inScene(body));
+  const inFull = (name: string, body: (scene: Scene) => Promise<void>) => testInFull(name, inScene(body));
+  return Object.assign(defined, { inFull });
 }
 
 /** The page of a service in a tab, with everything that must not happen in it. */

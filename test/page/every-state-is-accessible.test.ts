@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { inFull } from '../helpers/full.js';
 import { inBrowser, type Tab } from './browser.js';
 import { storeFacts } from './facts.js';
 
@@ -16,7 +17,7 @@ const FILTER = JSON.stringify({
   ],
 });
 
-for (const colorScheme of ['light', 'dark'] as const) {
+for (const colorScheme of inFull(['light', 'dark'] as const, ['dark'])) {
   test(`results, filter and explanation, ${colorScheme}`, async ({ open }) => {
     const tab = await open({ database: 'facts', text: 'tall tower', filter: FILTER }, { colorScheme });
     const { page } = tab;
@@ -54,7 +55,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await tab.checkAccessibility('the end of an import');
   });
 
-  test(`no key, no match, a refused request, and no connection, ${colorScheme}`, async ({ open }) => {
+  test.inFull(`no key, no match, a refused request, and no connection, ${colorScheme}`, async ({ open }) => {
     const locked = await open({}, { key: null, colorScheme });
     await locked.page.getByRole('heading', { name: 'Enter a key' }).waitFor();
     await locked.checkAccessibility('no key');

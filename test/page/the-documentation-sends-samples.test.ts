@@ -23,7 +23,7 @@ test('a sample is sent with the key of the page, which is in no address', async 
   expect(page.url()).not.toContain(service.adminKey);
 });
 
-test('parameters, bodies and errors are those of the form', async ({ open }) => {
+test.inFull('parameters, bodies and errors are those of the form', async ({ open }) => {
   const tab = await open({}, { key: null });
   const { page } = tab;
   await page.goto(`${page.url().split('#')[0]}docs`);
@@ -56,27 +56,27 @@ test('every operation has a sample, but for pages and archives', async ({ open, 
   await tab.checkAccessibility('all samples');
 });
 
-test('no text of the contents is below the bullet of another entry, at any width', async ({
-  open,
-  service,
-}) => {
-  const { page } = await open();
-  await page.goto(`${service.url}/docs`);
-  for (const width of [360, 768, 1024, 1440, 1920]) {
-    await page.setViewportSize({ width, height: 900 });
-    const boxes = await page.locator('nav li').evaluateAll((items) =>
-      items.map((item) => {
-        const { left, right, top, bottom } = item.getBoundingClientRect();
-        return { left, right, top, bottom };
-      }),
-    );
-    // A bullet takes about 1.1 em to the left of its entry.
-    const covered = boxes.filter(({ left, top, bottom }) =>
-      boxes.some(
-        (other) => other.left < left && other.right > left - 16 && other.top < bottom && other.bottom > top,
-      ),
-    );
-    expect([width, covered]).toEqual([width, []]);
-    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-  }
-});
+test.inFull(
+  'no text of the contents is below the bullet of another entry, at any width',
+  async ({ open, service }) => {
+    const { page } = await open();
+    await page.goto(`${service.url}/docs`);
+    for (const width of [360, 768, 1024, 1440, 1920]) {
+      await page.setViewportSize({ width, height: 900 });
+      const boxes = await page.locator('nav li').evaluateAll((items) =>
+        items.map((item) => {
+          const { left, right, top, bottom } = item.getBoundingClientRect();
+          return { left, right, top, bottom };
+        }),
+      );
+      // A bullet takes about 1.1 em to the left of its entry.
+      const covered = boxes.filter(({ left, top, bottom }) =>
+        boxes.some(
+          (other) => other.left < left && other.right > left - 16 && other.top < bottom && other.bottom > top,
+        ),
+      );
+      expect([width, covered]).toEqual([width, []]);
+      expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+    }
+  },
+);

@@ -68,7 +68,7 @@ test('a new rule has the focus, and the button that adds one has it after a rule
   await tab.status(/^331 records/);
 });
 
-test('the name of a database that is to be deleted can be typed at once', async ({ open }) => {
+test.inFull('the name of a database that is to be deleted can be typed at once', async ({ open }) => {
   const tab = await open({ database: 'facts' });
   const { page } = tab;
   await page.getByRole('button', { name: 'Databases' }).focus();
@@ -83,32 +83,33 @@ test('the name of a database that is to be deleted can be typed at once', async 
   expect(await focused(tab)).toBe('Delete facts');
 });
 
-test('each step of an import goes on where the step before was, and keeps what was entered', async ({
-  open,
-}) => {
-  const tab = await open({ database: 'facts' });
-  const { page } = tab;
-  await page.getByRole('button', { name: 'Import' }).focus();
-  await page.keyboard.press('Enter');
-  const buffer = Buffer.from('code,name\n7,Rain jacket\n8,Sun hat\n');
-  await page.locator('input[type=file]').setInputFiles({ name: 'hats.csv', mimeType: 'text/csv', buffer });
-  await page.getByRole('group', { name: 'First rows' }).waitFor();
-  for (const name of ['First rows', 'Name of code', 'Type of code']) {
+test.inFull(
+  'each step of an import goes on where the step before was, and keeps what was entered',
+  async ({ open }) => {
+    const tab = await open({ database: 'facts' });
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Import' }).focus();
+    await page.keyboard.press('Enter');
+    const buffer = Buffer.from('code,name\n7,Rain jacket\n8,Sun hat\n');
+    await page.locator('input[type=file]').setInputFiles({ name: 'hats.csv', mimeType: 'text/csv', buffer });
+    await page.getByRole('group', { name: 'First rows' }).waitFor();
+    for (const name of ['First rows', 'Name of code', 'Type of code']) {
+      await page.keyboard.press('Tab');
+      expect(await focused(tab)).toBe(name);
+    }
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('clothes');
+    await page.getByRole('combobox', { name: 'Type of name' }).selectOption('number');
+    await page.getByRole('combobox', { name: 'Identity' }).selectOption('code');
+    await page.getByText('The values of code are integer ids').waitFor();
+    expect(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue()).toBe('clothes');
+    expect(await page.getByRole('combobox', { name: 'Type of name' }).inputValue()).toBe('number');
+    await page.getByRole('combobox', { name: 'Type of name' }).selectOption('text');
+    await page.getByRole('button', { name: 'Import', exact: true }).last().focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: '2 records stored in clothes' }).waitFor();
     await page.keyboard.press('Tab');
-    expect(await focused(tab)).toBe(name);
-  }
-  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('clothes');
-  await page.getByRole('combobox', { name: 'Type of name' }).selectOption('number');
-  await page.getByRole('combobox', { name: 'Identity' }).selectOption('code');
-  await page.getByText('The values of code are integer ids').waitFor();
-  expect(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue()).toBe('clothes');
-  expect(await page.getByRole('combobox', { name: 'Type of name' }).inputValue()).toBe('number');
-  await page.getByRole('combobox', { name: 'Type of name' }).selectOption('text');
-  await page.getByRole('button', { name: 'Import', exact: true }).last().focus();
-  await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: '2 records stored in clothes' }).waitFor();
-  await page.keyboard.press('Tab');
-  expect(await focused(tab)).toBe('Search clothes');
-  await page.keyboard.press('Enter');
-  await tab.status(/^2 records/);
-});
+    expect(await focused(tab)).toBe('Search clothes');
+    await page.keyboard.press('Enter');
+    await tab.status(/^2 records/);
+  },
+);

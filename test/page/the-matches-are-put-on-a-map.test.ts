@@ -77,7 +77,7 @@ test('a pointer finds the record of a point, and a click shows it', async ({ ope
   await expect.poll(() => page.locator('li.card:focus').textContent()).toContain(name);
 });
 
-test('the keyboard moves between the points, and Enter shows the record', async ({ open }) => {
+test.inFull('the keyboard moves between the points, and Enter shows the record', async ({ open }) => {
   const tab = await open({ database: 'facts', text: 'tall tower', map: 'shown' });
   const { page } = tab;
   await page.getByRole('list', { name: 'Colours' }).waitFor();
@@ -106,7 +106,7 @@ test('the keyboard moves between the points, and Enter shows the record', async 
   expect(await selected.count()).toBe(0);
 });
 
-test('a map of a listing, of equal vectors, and of nothing', async ({ open }) => {
+test.inFull('a map of a listing, of equal vectors, and of nothing', async ({ open }) => {
   const tab = await open({ database: 'facts', map: 'shown' });
   await pictureOf(tab).waitFor();
   await tab.page.getByText('all 331 records with a vector').waitFor();

@@ -29,7 +29,7 @@ test('without a weight of exact words, nothing is marked', async ({ open }) => {
   expect(await tab.page.locator('mark').count()).toBe(0);
 });
 
-test('with one, whole words and beginnings of the embedded columns are marked', async ({ open }) => {
+test.inFull('with one, whole words and beginnings of the embedded columns are marked', async ({ open }) => {
   const tab = await open({ database: 'shop', text: 'jacket warm', threshold: '0', lexical: '0.5' });
   const { page } = tab;
   await tab.status(/^2 matches/);
@@ -42,7 +42,7 @@ test('with one, whole words and beginnings of the embedded columns are marked', 
   expect(await jacket?.locator('mark').count()).toBe(0);
 });
 
-test('the title of a card is the first embedded column', async ({ open }) => {
+test.inFull('the title of a card is the first embedded column', async ({ open }) => {
   const tab = await open({ database: 'shop' });
   const { page } = tab;
   await tab.status(/^2 records/);

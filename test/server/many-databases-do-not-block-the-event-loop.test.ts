@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LIMITS } from '../../src/schema/index.js';
+import { inFull } from '../helpers/full.js';
 import { ClientThread } from './client-thread.js';
 import { turnShare } from './longest-turn.js';
 import { Service } from './service.js';
 
-const DATABASES = 2_000;
+const DATABASES = inFull(2_000, 500);
 const AT_ONCE = 16;
 
 let directory: string;

@@ -122,8 +122,8 @@ function* bodiesOf(
   const repeated = (items: string) => Array<string>(times).fill(items).join(',');
   for (const { path, before, after, maxItems } of places) {
     const depth = path.split('/').length;
-    // Of the depths of a filter: the first two, and the last.
-    if (depth > 6 && depth < deepest) continue;
+    // Of the depths of a filter: the first ones, and the last.
+    if (depth > inFull(6, 4) && depth < deepest) continue;
     for (const kind of inFull(Object.keys(ITEMS), ['zeros', 'arrays of numbers'])) {
       const item = ITEMS[kind]!;
       for (const other of others) {

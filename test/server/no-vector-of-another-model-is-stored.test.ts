@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { createEmbedder, type Embedder } from '../../src/embedding/index.js';
+import { inFull } from '../helpers/full.js';
 import { firstTokenModel } from '../helpers/model-variant.js';
 import { Service } from './service.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'cosift-models-'));
 afterAll(() => rmSync(root, { recursive: true }));
 
-const SWITCHES = 8;
+const SWITCHES = inFull(8, 3);
 const WRITERS = 8;
 const READERS = 2;
 const RECORDS = 24;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { testInFull } from '../helpers/full.js';
 import { HeldModel } from '../helpers/held-model.js';
 import { LINES_TYPE, Service } from './service.js';
 
@@ -100,7 +101,7 @@ test('the texts of another key are embedded before those that one key has waitin
   }
 });
 
-test('six imports at once wait for room, and none fails', async () => {
+testInFull('six imports at once wait for room, and none fails', async () => {
   // 1,024 texts of each are embedded ahead: more than the 4,096 that may wait for one key.
   const imports = Array.from({ length: 6 }, (_, of) => {
     const lines = Array.from(

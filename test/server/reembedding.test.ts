@@ -4,6 +4,7 @@ import path from 'node:path';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import type { Reembedding } from '../../src/schema/index.js';
+import { testInFull } from '../helpers/full.js';
 import { HeldModel } from '../helpers/held-model.js';
 import { firstTokenModel, shortModel } from '../helpers/model-variant.js';
 import { at, Service } from './service.js';
@@ -169,7 +170,7 @@ test('searches and writes go on, and see the one model or the other, never both'
   }
 });
 
-test('it goes on after a restart, waits where its model is missing, and can be cancelled', async () => {
+testInFull('it goes on after a restart, waits where its model is missing, and can be cancelled', async () => {
   const data = path.join(root, 'data');
   const [first, second] = [await HeldModel.start(), await HeldModel.start()];
   const held = { ...models, first: first.source, second: second.source };

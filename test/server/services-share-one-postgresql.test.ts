@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
+import { testInFull } from '../helpers/full.js';
 import { KEY, serve } from '../helpers/processes.js';
 import { DELIVERY_TIMES, Receiver } from './receiver.js';
 import { fan, Service } from './service.js';
@@ -166,7 +167,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       expect((await other.call('GET', '/v1/databases', undefined, guess)).status).toBe(401);
     });
 
-    test('connections and the time of a statement are limited by settings', async () => {
+    testInFull('connections and the time of a statement are limited by settings', async () => {
       const url = await server.createDatabase();
       const name = new URL(url).pathname.slice(1);
       // Statements that do not wait for the lock end within this time on a slow machine, too.

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { inFull } from '../helpers/full.js';
 import { outputOf } from './logged.js';
 
 let directory: string;
@@ -12,12 +13,14 @@ afterAll(() => rm(directory, { recursive: true }));
 
 const HEADERS = { 'x-forwarded-for': '203.0.113.7, 198.51.100.2' };
 
-test.each([
+const CLIENTS = [
   ['no proxy is trusted', {}, '127.0.0.1'],
   ['another proxy is trusted', { trustedProxies: ['10.0.0.0/8'] }, '127.0.0.1'],
   ['the last proxy is trusted', { trustedProxies: ['127.0.0.0/8'] }, '198.51.100.2'],
   ['both proxies are trusted', { trustedProxies: ['127.0.0.1', '198.51.100.0/24'] }, '203.0.113.7'],
-])('%s', async (_, flags, client) => {
+] as const;
+
+test.each(inFull(CLIENTS, CLIENTS.slice(2)))('%s', async (_, flags, client) => {
   const output = await outputOf({ data: directory, ...flags }, { COSIFT_ADMIN_KEY: 'a-key' }, [
     ['/livez', { headers: HEADERS }],
   ]);

@@ -5,6 +5,7 @@ import { DatabaseService } from '../../src/databases/service.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { TestDatabase } from '../conformance/test-database.js';
+import { testInFull } from '../helpers/full.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
 
 describe.skipIf(NO_SERVER !== undefined)(`a replica${NO_SERVER ? ` (${NO_SERVER})` : ''}`, () => {
@@ -98,7 +99,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a replica${NO_SERVER ? ` (${NO_SERVER}
     expect(await serversOf(ids)).toEqual(['replica']);
   });
 
-  test('the primary answers while the replica is down', async () => {
+  testInFull('the primary answers while the replica is down', async () => {
     await replica.kill();
     expect(await serversOf(async () => expect(await ids()).toEqual([2]))).toEqual(['primary']);
     await replica.restart();

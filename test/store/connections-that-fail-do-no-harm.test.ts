@@ -9,6 +9,7 @@ import { CosiftError } from '../../src/errors.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { limitedDatabase } from '../../src/store/postgres/limited-database.js';
+import { testInFull } from '../helpers/full.js';
 import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
 import { SilentProxy } from '../helpers/postgres/silent-proxy.js';
 import { searchStore } from '../helpers/search-store.js';
@@ -223,7 +224,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     proxy.close();
   });
 
-  test('calls of a server that stops to answer end with their signals, and a close ends', async () => {
+  testInFull('calls of a server that stops to answer end with their signals, and a close ends', async () => {
     const proxy = await SilentProxy.listen(Number(new URL(url).port));
     const database = connect(changed((target) => Object.assign(target, { port: String(proxy.port) })));
     let messages = 0;

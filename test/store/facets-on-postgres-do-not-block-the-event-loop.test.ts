@@ -8,9 +8,10 @@ import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { Servers } from '../../src/store/postgres/servers.js';
 import { recordsOf } from '../../src/store/postgres/tables.js';
 import type { StoreQueryRequest } from '../../src/store/record-store.js';
+import { inFull } from '../helpers/full.js';
 import { turnShare } from '../server/longest-turn.js';
 
-const RECORDS = 40_000;
+const RECORDS = inFull(40_000, 10_000);
 
 describe.skipIf(NO_SERVER)(NO_SERVER ?? 'beside facets of many or long texts', () => {
   let server: PostgresServer;

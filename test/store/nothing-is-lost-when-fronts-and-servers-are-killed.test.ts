@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
-import { inFull } from '../helpers/full.js';
+import { inFull, testInFull } from '../helpers/full.js';
 import { KillRun } from '../long-runs/kill-run.js';
 import { runMixedLoad } from '../long-runs/mixed-load.js';
 
@@ -20,7 +20,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       expect(report.drains).toBeGreaterThan(0);
     });
 
-    test('two fronts under mixed load find what the oracle finds (seed 7)', async () => {
+    testInFull('two fronts under mixed load find what the oracle finds (seed 7)', async () => {
       const report = await runMixedLoad(server, { seconds: inFull(10, 3), operations: 5, seed: 7 });
       expect(report.differences).toEqual([]);
       expect(report.compared).toBeGreaterThan(5);

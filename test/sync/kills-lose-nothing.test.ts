@@ -215,11 +215,12 @@ describe.skipIf(NO_SERVER !== undefined)(
       }
     }
 
-    test.each([
+    const VICTIMS = [
       ['cosift sync run', 'follower', syncRun],
       ['cosift serve', 'follower', serve],
       ['the source', 'source', syncRun],
-    ] as const)(
+    ] as const;
+    test.each(inFull(VICTIMS, VICTIMS.slice(0, 1)))(
       'and nothing is lost by kill -9 of %s, under writers',
       async (_, victim, start) => {
         const outcome = { ...NOTHING };
@@ -239,11 +240,12 @@ describe.skipIf(NO_SERVER !== undefined)(
       inFull(3_600_000, 300_000),
     );
 
-    test.each([
+    const FAULTS = [
       ['the bookmark is stored before the records', 'follower'],
       ['the end of a connection is the end of the rows', 'source'],
       ['changes are looked for from the first transaction on that had not begun', 'follower'],
-    ] as const)('the kills find that %s', async (fault, victim) => {
+    ] as const;
+    test.each(inFull(FAULTS, FAULTS.slice(0, 1)))('the kills find that %s', async (fault, victim) => {
       const outcome = { ...NOTHING };
       for (let seed = 1; seed <= 20 && outcome.wrong + outcome.missing + outcome.extra === 0; seed += 1) {
         await killTwice(victim, withFault(fault), seed, outcome);
