@@ -11,7 +11,7 @@ import { packagedModel } from './packaged-model.js';
 import { type ModelIdentity, QueuedEmbedder } from './queued-embedder.js';
 import { EmbeddingScheduler, type Executor } from './scheduler.js';
 import { createVectorCache } from './vector-cache.js';
-import { WorkerPool } from './worker-pool.js';
+import { sharedPool } from './worker-pool.js';
 
 // More workers gain little, because the engine's threads need processors, too. Each holds a copy of the model: 35 MB for
 // the built-in one.
@@ -54,7 +54,7 @@ interface OpenModel {
 async function ofDirectory(path: string, options: EmbedderOptions): Promise<OpenModel> {
   const directory = await readModelDirectory(path);
   const fingerprint = await fingerprintOf(directory);
-  const executor = await WorkerPool.open(directory, {
+  const executor = await sharedPool(directory, fingerprint, {
     workers: options.workers ?? Math.min(availableParallelism(), MAX_WORKERS),
     workerMemoryMb: options.workerMemoryMb ?? WORKER_MEMORY_MB,
   });

@@ -18,8 +18,52 @@ export interface PoolOptions {
   workerMemoryMb: number;
 }
 
+interface SharedPool {
+  pool: Promise<WorkerPool>;
+  users: number;
+}
+
+/** The pools that are open, by what they were opened with. */
+const shared = new Map<string, SharedPool>();
+
+/**
+ * Opens a pool, or takes the one that this process has open for the same model and options: the model is loaded once,
+ * however many directories of records use it. It ends when each of its users has closed it.
+ *
+ * @throws {CosiftError} `invalid_request` when onnxruntime cannot load the model.
+ */
+export async function sharedPool(
+  directory: ModelDirectory,
+  fingerprint: string,
+  options: PoolOptions,
+): Promise<Executor> {
+  const key = JSON.stringify([directory.path, fingerprint, options.workers, options.workerMemoryMb]);
+  const open = shared.get(key) ?? { pool: WorkerPool.open(directory, options), users: 0 };
+  shared.set(key, open);
+  open.users += 1;
+  const leave = () => {
+    open.users -= 1;
+    if (open.users === 0) shared.delete(key);
+    return open.users === 0;
+  };
+  try {
+    const pool = await open.pool;
+    return {
+      concurrency: pool.concurrency,
+      sliceSize: pool.sliceSize,
+      run: (...slice) => pool.run(...slice),
+      close: async () => {
+        if (leave()) await pool.close();
+      },
+    };
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
 /** Worker threads, each with a copy of the model. All but the first start when they are needed. */
-export class WorkerPool implements Executor {
+class WorkerPool {
   readonly concurrency: number;
   // Enough texts to outweigh the cost of a message to a worker, and few enough that other jobs do not wait long.
   readonly sliceSize = { texts: 16, characters: 2_000 };
@@ -34,8 +78,6 @@ export class WorkerPool implements Executor {
       maxThreads: workers,
       // A loaded model is not given up.
       idleTimeout: Number.POSITIVE_INFINITY,
-      // There are never more tasks than workers. A task waits only while a thread is being replaced.
-      maxQueue: workers,
       recordTiming: false,
       resourceLimits: { maxOldGenerationSizeMb: workerMemoryMb },
       workerData: { directory, cells: this.#calls.cells } satisfies WorkerData,
