@@ -219,7 +219,7 @@ test('a directory that the process cannot write is read', async () => {
   }
 });
 
-const KILLS = inFull(50, 3);
+const KILLS = inFull(20, 3);
 const RECORDS = 700;
 
 test('no answer mixes two commits while another process writes, and is killed and started again', async () => {
