@@ -1,4 +1,6 @@
-import type { Bookmark, SyncSource } from '../../src/sync/source.js';
+import { expect } from 'vitest';
+import { CosiftError } from '../../src/errors.js';
+import type { Bookmark, SourceShape, SyncSource } from '../../src/sync/source.js';
 
 /** What a pass found. */
 export interface Pass {
@@ -75,4 +77,34 @@ export class Follower {
     }
     return pass;
   }
+}
+
+/** The data of the records by their keys. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read whatever came
+export const dataIn = (follower: Follower): Record<string, any> =>
+  Object.fromEntries([...follower.records].map(([key, text]) => [key, JSON.parse(text).data]));
+
+/** Opens sources, and closes them together. */
+export function openedBy<A extends unknown[], S extends SyncSource>(open: (...given: A) => S) {
+  const opened: S[] = [];
+  const sourceOf = (...given: A): S => {
+    const source = open(...given);
+    opened.push(source);
+    return source;
+  };
+  const shapeOf = (...given: A): Promise<SourceShape> =>
+    sourceOf(...given).shape(new AbortController().signal);
+  return {
+    sourceOf,
+    shapeOf,
+    follow: (...given: A) => new Follower(sourceOf(...given)),
+    /** The error with which a source is refused. */
+    failure: async (...given: A) => {
+      const error = await shapeOf(...given).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(CosiftError);
+      const { code, message } = error as CosiftError;
+      return { code, message };
+    },
+    close: () => Promise.all(opened.splice(0).map((source) => source.close())),
+  };
 }

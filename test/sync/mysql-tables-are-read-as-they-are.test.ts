@@ -1,36 +1,22 @@
 import mysql from 'mysql2/promise';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { MariaDbServer, NO_MARIADB } from '../../scripts/mariadb/server.js';
-import { CosiftError } from '../../src/errors.js';
+import type { CosiftError } from '../../src/errors.js';
 import type { Round } from '../../src/sync/source.js';
 import type { TableDefinition } from '../../src/sync/sources/definition.js';
 import { MysqlSource } from '../../src/sync/sources/mysql/source.js';
-import { Follower } from './follower.js';
+import { dataIn, Follower, openedBy } from './follower.js';
 
 describe.skipIf(NO_MARIADB !== undefined)(`a table of MariaDB${NO_MARIADB ? ` (${NO_MARIADB})` : ''}`, () => {
   let server: MariaDbServer;
   let url: string;
   let client: mysql.Connection;
-  const opened: MysqlSource[] = [];
   const sql = async (...statements: string[]) => {
     for (const statement of statements) await client.query(statement);
   };
-  const sourceOf = (definition: TableDefinition, of = url) => {
-    const source = new MysqlSource(of, definition);
-    opened.push(source);
-    return source;
-  };
-  const follow = (definition: TableDefinition, of = url) => new Follower(sourceOf(definition, of));
-  const shapeOf = (definition: TableDefinition, of = url) =>
-    sourceOf(definition, of).shape(new AbortController().signal);
-  const failure = async (definition: TableDefinition, of = url) => {
-    const error = await shapeOf(definition, of).catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(CosiftError);
-    const { code, message } = error as CosiftError;
-    return { code, message };
-  };
-  const dataIn = (follower: Follower) =>
-    Object.fromEntries([...follower.records].map(([key, text]) => [key, JSON.parse(text).data]));
+  const { sourceOf, shapeOf, follow, failure, close } = openedBy(
+    (definition: TableDefinition, of?: string) => new MysqlSource(of ?? url, definition),
+  );
   /** A URL of another user, with a password. */
   const urlOf = (user: string, password = '') =>
     Object.assign(new URL(url), { username: user, password }).href;
@@ -42,7 +28,7 @@ describe.skipIf(NO_MARIADB !== undefined)(`a table of MariaDB${NO_MARIADB ? ` ($
     await sql("SET sql_mode = ''", "SET time_zone = '+00:00'");
   });
   afterEach(async () => {
-    await Promise.all(opened.splice(0).map((source) => source.close()));
+    await close();
     const name = new URL(url).pathname.slice(1);
     await sql(`DROP DATABASE ${name}`, `CREATE DATABASE ${name} CHARACTER SET utf8mb4`, `USE ${name}`);
   });
@@ -351,6 +337,18 @@ describe.skipIf(NO_MARIADB !== undefined)(`a table of MariaDB${NO_MARIADB ? ` ($
     );
     expect(await failure({ table: 'a.b.c', columns: ['a'] })).toEqual(failed('is no name of a table'));
     expect(await failure({ query: 'SELEC 1', columns: ['id'], key: ['id'] })).toEqual(failed('syntax'));
+    for (const [where, reason] of [
+      ['id = 1) OR (1 = 1', "near ') OR (1 = 1' at line 1"],
+      ['id = 1 ORDER BY id', "near 'ORDER BY id' at line 1"],
+      ['(id = 1', 'to use at its end at line 2'],
+      ['nothing = 1', "Unknown column 'nothing'"],
+    ] as const) {
+      const { code, message } = await failure({ table: 'bytes', columns: ['id'], where });
+      expect(code).toBe('source_failed');
+      expect(message).toContain('`where` of bytes cannot be used as a condition: ');
+      expect(message).toContain(reason);
+      expect(message).not.toMatch(/CASE|THEN/);
+    }
     // The user may not even see the database. The account may be wider than the host that an error names.
     const { message: denied } = await failure({ table: 'secret', columns: ['name'] }, reader);
     expect(denied).toContain(`GRANT SELECT ON \`${name}\`.TABLE TO 'reader'@'127.0.0.%'`);

@@ -3,10 +3,9 @@ import { rename, rm } from 'node:fs/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer, type PostgresVersion } from '../../scripts/postgres/server.js';
-import { CosiftError } from '../../src/errors.js';
 import type { TableDefinition } from '../../src/sync/sources/definition.js';
 import { PostgresSource } from '../../src/sync/sources/postgres/source.js';
-import { Follower } from './follower.js';
+import { dataIn, Follower, openedBy } from './follower.js';
 
 const VERSIONS: PostgresVersion[] = [16, 18];
 
@@ -16,29 +15,12 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
     let server: PostgresServer;
     let url: string;
     let client: pg.Client;
-    const opened: PostgresSource[] = [];
     const sql = async (...statements: string[]) => {
       for (const statement of statements) await client.query(statement);
     };
-    const sourceOf = (definition: TableDefinition, of = url) => {
-      const source = new PostgresSource(of, definition);
-      opened.push(source);
-      return source;
-    };
-    const follow = (definition: TableDefinition, of = url) => new Follower(sourceOf(definition, of));
-    const failure = async (definition: TableDefinition, of = url) => {
-      const error = await sourceOf(definition, of)
-        .shape(new AbortController().signal)
-        .then(
-          () => undefined,
-          (reason: unknown) => reason,
-        );
-      expect(error).toBeInstanceOf(CosiftError);
-      const { code, message } = error as CosiftError;
-      return { code, message };
-    };
-    const dataIn = (follower: Follower) =>
-      Object.fromEntries([...follower.records].map(([key, text]) => [key, JSON.parse(text).data]));
+    const { sourceOf, shapeOf, follow, failure, close } = openedBy(
+      (definition: TableDefinition, of?: string) => new PostgresSource(of ?? url, definition),
+    );
 
     beforeAll(async () => {
       server = await PostgresServer.start(version);
@@ -47,7 +29,7 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
       await client.connect();
     });
     afterEach(async () => {
-      await Promise.all(opened.splice(0).map((source) => source.close()));
+      await close();
       await client.query(
         'DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO PUBLIC',
       );
@@ -300,7 +282,7 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
       await sql('ALTER TABLE target RENAME TO goal');
       await follower.pass();
       expect(dataIn(follower)).toEqual({ 1: { to_table: 'goal', raw: '\\xff' } });
-      expect((await sourceOf(source).shape(new AbortController().signal)).notices).toEqual([
+      expect((await shapeOf(source)).notices).toEqual([
         'column "to_table" has the type regclass, so all rows are read each time',
       ]);
     });
@@ -493,6 +475,18 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
       expect(await failure({ query: 'SELEC 1', columns: ['id'], key: ['id'] })).toEqual(
         failed('syntax error'),
       );
+      for (const [where, reason] of [
+        ['id = 1) OR (1 = 1', 'syntax error at or near ")"'],
+        ['id = 1 ORDER BY id', 'syntax error at or near "ORDER"'],
+        ['(id = 1', 'syntax error at its end'],
+        ['nothing = 1', 'column "nothing" does not exist'],
+        ['id', 'must be type boolean'],
+      ] as const) {
+        const { code, message } = await failure({ table: 'bytes', columns: ['id'], where });
+        expect(code).toBe('source_failed');
+        expect(message).toContain('`where` of bytes cannot be used as a condition: ');
+        expect(message).toContain(reason);
+      }
       const guarded = follow({ table: 'guarded', columns: ['name'] }, reader);
       await expect(guarded.pass()).rejects.toMatchObject(failed('row-level security .* `rls`'));
       const allowed = follow({ table: 'guarded', columns: ['name'], rls: true }, reader);

@@ -4,25 +4,18 @@ import { copyFile, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { CosiftError } from '../../src/errors.js';
 import type { TableDefinition } from '../../src/sync/sources/definition.js';
 import { SqliteSource } from '../../src/sync/sources/sqlite/source.js';
-import { Follower } from './follower.js';
+import { dataIn, openedBy } from './follower.js';
 import { NO_SQLITE, sqlite } from './sqlite.js';
 
 describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQLITE})` : ''}`, () => {
   let directory: string;
   let file: string;
   let number = 0;
-  const opened: SqliteSource[] = [];
-  const sourceOf = (definition: TableDefinition) => {
-    const source = new SqliteSource(file, definition);
-    opened.push(source);
-    return source;
-  };
-  const follow = (definition: TableDefinition) => new Follower(sourceOf(definition));
-  const dataIn = (follower: Follower) =>
-    Object.fromEntries([...follower.records].map(([key, text]) => [key, JSON.parse(text).data]));
+  const { follow, failure, close } = openedBy(
+    (definition: TableDefinition) => new SqliteSource(file, definition),
+  );
   const create = async (...statements: string[]) => {
     number += 1;
     file = path.join(directory, `shop-${number}.db`);
@@ -32,7 +25,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
   beforeAll(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'cosift-sqlite-'));
   });
-  afterEach(() => Promise.all(opened.splice(0).map((source) => source.close())));
+  afterEach(close);
   afterAll(() => rm(directory, { recursive: true, force: true }));
 
   test('has refused rows whose keys and reasons can be read', async () => {
@@ -148,7 +141,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
       const follower = follow({ table: 'things', columns: ['name'] });
       await follower.pass();
       expect([...follower.records.keys()]).toEqual(['1']);
-      await Promise.all(opened.splice(0).map((source) => source.close()));
+      await close();
       await expect(sqlite(file, 'BEGIN IMMEDIATE', 'COMMIT')).rejects.toThrow('database is locked');
       await run('COMMIT');
       const again = follow({ table: 'things', columns: ['name'] });
@@ -199,28 +192,37 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
       'CREATE TABLE keyless (name TEXT, raw BLOB)',
       'CREATE TABLE raws (id INTEGER PRIMARY KEY, raw BLOB)',
     );
-    const failure = async (definition: TableDefinition) => {
-      const error = await sourceOf(definition)
-        .shape(new AbortController().signal)
-        .then(
-          () => undefined,
-          (reason: unknown) => reason,
-        );
-      expect(error).toBeInstanceOf(CosiftError);
-      return (error as CosiftError).message;
-    };
-    expect(await failure({ table: 'keyless', columns: ['name'] })).toContain('no primary key');
-    expect(await failure({ table: 'raws', columns: [] })).toContain('raws has "id", "raw"');
-    expect(await failure({ table: 'raws', columns: ['raw'] })).toContain('"raw" has the type BLOB');
-    expect(await failure({ table: 'raws', columns: ['nothing'] })).toContain('no column "nothing"');
-    expect(await failure({ table: 'nothing', columns: ['a'] })).toContain('no table nothing');
-    expect(await failure({ query: 'SELECT id FROM raws', columns: ['nothing'], key: ['id'] })).toContain(
-      'no such column',
+    const failed = (message: string) => ({
+      code: 'source_failed',
+      message: expect.stringContaining(message),
+    });
+    expect(await failure({ table: 'keyless', columns: ['name'] })).toEqual(failed('no primary key'));
+    expect(await failure({ table: 'raws', columns: [] })).toEqual(failed('raws has "id", "raw"'));
+    expect(await failure({ table: 'raws', columns: ['raw'] })).toEqual(failed('"raw" has the type BLOB'));
+    expect(await failure({ table: 'raws', columns: ['nothing'] })).toEqual(failed('no column "nothing"'));
+    expect(await failure({ table: 'nothing', columns: ['a'] })).toEqual(failed('no table nothing'));
+    expect(await failure({ query: 'SELECT id FROM raws', columns: ['nothing'], key: ['id'] })).toEqual(
+      failed('no such column'),
     );
-    expect(await failure({ query: 'DELETE FROM raws', columns: ['a'], key: ['a'] })).toContain(
-      'syntax error',
+    expect(await failure({ query: 'DELETE FROM raws', columns: ['a'], key: ['a'] })).toEqual(
+      failed('syntax error'),
     );
+    for (const [where, reason] of [
+      ['id = 1) OR (1 = 1', 'near ")": syntax error'],
+      ['id = 1 ORDER BY id', 'near "ORDER": syntax error'],
+      ['(id = 1', 'at its end: syntax error'],
+      ['absent = 1', 'no such column: absent'],
+    ] as const) {
+      const { code, message } = await failure({ table: 'raws', columns: ['id'], where });
+      expect(code).toBe('source_failed');
+      expect(message).toContain('`where` of raws cannot be used as a condition: ');
+      expect(message).toContain(reason);
+      expect(message).not.toMatch(/CASE|THEN|SELECT/);
+    }
     file = path.join(directory, 'missing.db');
-    expect(await failure({ table: 'a', columns: ['a'] })).toBe(`there is no file ${file}`);
+    expect(await failure({ table: 'a', columns: ['a'] })).toEqual({
+      code: 'source_failed',
+      message: `there is no file ${file}`,
+    });
   });
 });

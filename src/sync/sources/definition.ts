@@ -1,4 +1,4 @@
-import { CosiftError } from '../../errors.js';
+import { CosiftError, isCode } from '../../errors.js';
 import type { ColumnType } from '../../readers/column-types.js';
 
 /** What is read of a database: a table or the result of a query, and which of its columns. */
@@ -45,6 +45,40 @@ export function wantedColumns(
   const wanted = names.filter((name) => name !== undefined);
   if (given !== undefined) checkColumns(wanted, given, what);
   return wanted;
+}
+
+/** What stands after the condition where {@link checkWhere} tries it. Errors of some databases show it. */
+const AFTER_WHERE = '\n THEN 1 END';
+
+/**
+ * Tries the condition of a definition by itself, where a parenthesis that it does not open ends the statement. `select` runs a
+ * statement that selects an expression.
+ *
+ * @throws {CosiftError} `source_failed` for one that is not valid.
+ */
+export async function checkWhere(
+  { where, table }: TableDefinition,
+  select: (expression: string) => Promise<unknown>,
+): Promise<void> {
+  if (where === undefined) return;
+  try {
+    await select(`CASE WHEN ${where}${AFTER_WHERE}`);
+  } catch (error) {
+    if (!isCode(error, 'source_failed')) throw error;
+    throw new CosiftError(
+      'source_failed',
+      `\`where\` of ${table ?? 'the query'} cannot be used as a condition: ${withoutStatement(error.detail)}`,
+      { cause: error },
+    );
+  }
+}
+
+/** The detail of an error without the statement around the condition, of which databases show an excerpt. */
+function withoutStatement(detail: string): string {
+  const [before = '', after = ''] = detail.replace(/ in SELECT CASE WHEN .*$/s, '').split(AFTER_WHERE);
+  // The closing quote of the excerpt, and its line.
+  const end = after.slice(Math.max(0, after.lastIndexOf("'")));
+  return `${before}${end}`.replace(/(at or )?near (["'])THEN( 1 END .*)?\2/s, 'at its end');
 }
 
 /** @throws {CosiftError} `source_failed` for a column that the source does not have. */

@@ -1,6 +1,6 @@
 import { CosiftError } from '../../../errors.js';
 import type { ColumnReader } from '../column-readers.js';
-import type { TableDefinition } from '../definition.js';
+import { checkWhere, type TableDefinition } from '../definition.js';
 import { type KeysOfTable, tableColumns } from '../table-columns.js';
 import type { Session } from './connection.js';
 import { fieldReader, isBinary, type MysqlType, textOf, typeOfField } from './fields.js';
@@ -155,6 +155,7 @@ export async function readRelation(
   const keyTypes = new Map(
     [...types].map(([name, type]) => [name, isBinary(type) ? { ...type, kind: 'text' as const } : type]),
   );
+  await checkWhere(definition, (expression) => session.fieldsOf(`SELECT ${expression} FROM ${from} LIMIT 0`));
   const { columns, key, isUnique, declared } = tableColumns(definition, keyTypes, found, what);
   const typeOf = (name: string) => types.get(name) as MysqlType;
   const time = (name: string | undefined) => (name === undefined ? 'NULL' : textOf(name, typeOf(name)));

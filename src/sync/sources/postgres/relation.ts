@@ -1,6 +1,6 @@
 import { CosiftError } from '../../../errors.js';
 import { type ColumnReader, columnReader, type SourceType } from '../column-readers.js';
-import type { TableDefinition } from '../definition.js';
+import { checkWhere, type TableDefinition } from '../definition.js';
 import { type KeysOfTable, tableColumns } from '../table-columns.js';
 import type { Snapshot } from './connection.js';
 import { quoted } from './names.js';
@@ -40,6 +40,7 @@ export async function readRelation(snapshot: Snapshot, definition: TableDefiniti
   const from = `${found?.name ?? `(${query as string}\n)`} AS source`;
   const given = await snapshot.columnsOf(found === undefined ? (query as string) : `TABLE ${found.name}`);
   const what = table ?? 'the query';
+  await checkWhere(definition, (expression) => snapshot.rows(`SELECT ${expression} FROM ${from} LIMIT 0`));
   const types = await sqlTypes(snapshot, [...new Set(given.map(({ type }) => type))]);
   const typeOf = new Map(given.map(({ name, type }) => [name, types.get(type) as SourceType]));
   const { columns, key, declared } = tableColumns(definition, typeOf, found, what);

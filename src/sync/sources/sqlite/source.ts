@@ -5,7 +5,7 @@ import { CosiftError } from '../../../errors.js';
 import { type Cell, Nested, textOf } from '../../../readers/cells.js';
 import { cellOf } from '../../../readers/json/object.js';
 import type { Bookmark, Round, SourceBatch, SourceRow, SourceShape, SyncSource } from '../../source.js';
-import { type TableDefinition, wantedColumns } from '../definition.js';
+import { checkWhere, type TableDefinition, wantedColumns } from '../definition.js';
 import { BadValue, batchesOf, convertedCell, dataOf } from '../row-values.js';
 import { SqliteProcess } from './sqlite-process.js';
 
@@ -102,6 +102,9 @@ export class SqliteSource implements SyncSource {
         `${table ?? 'the query'} has no primary key: name the columns that identify a row by \`key\``,
       );
     }
+    await checkWhere(this.#definition, (expression) =>
+      this.#all(`SELECT ${expression} FROM ${source} AS source LIMIT 0`, signal),
+    );
     const from = `${source} AS source${where === undefined ? '' : ` WHERE (${where}\n)`}`;
     // A query whose columns are not known is asked for them.
     if (given === undefined)
