@@ -6,7 +6,8 @@
 //   sh         runs with `bash -euo pipefail`; variables and the working directory are those of the earlier blocks. curl
 //              fails for a response with an error status. A block with `cosift serve` or `npm start` continues to run
 //              until the page ends or another one is started. Port 8080 is replaced by a free port. $DATABASE_URL is that
-//              of a PostgreSQL server with pgvector, where one is installed; otherwise a block with it is not run.
+//              of a PostgreSQL server with pgvector, where one is installed; otherwise a block with it is not run. In the same way,
+//              $MYSQL_HOST and $MYSQL_DATABASE are those of a MariaDB server, to which `mysql` sends statements.
 //   js cjs ts  a program. A block that begins with `import` or `require` begins a program; the blocks that follow
 //              without one continue it. Programs in TypeScript are also checked with `strict`. Comments such as in
 //              `console.log(a); // 1` are compared with what it prints, unless a block with `output` follows.

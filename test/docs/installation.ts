@@ -37,6 +37,16 @@ command=$directory/node_modules/.bin/$1
 shift
 exec "$command" "$@"`;
 
+/** As the program of this name, for the server of the page. */
+const MYSQL = `exec node --input-type=module -e "
+import mysql from '${root}/node_modules/mysql2/promise.js';
+import { text } from 'node:stream/consumers';
+const uri = 'mysql://cosift@' + process.env.MYSQL_HOST + '/' + process.argv[1];
+const client = await mysql.createConnection({ uri, multipleStatements: true });
+await client.query(await text(process.stdin));
+await client.end();
+" "$@"`;
+
 /** The packages of the checkout are installed already, if they can be. */
 const PIP = `case "$*" in
   "install cosift" | "install langchain-cosift") ;;
@@ -62,6 +72,7 @@ export function writeCommands(directory: string): void {
   const commands: Record<string, string> = {
     ...(PYTHON && { python3: `exec ${PYTHON} "$@"` }),
     ...(PSQL && { psql: `exec ${PSQL} "$@"` }),
+    mysql: MYSQL,
     pip: PIP,
     cosift: `exec node ${root}/dist/cli/main.js "$@"`,
     npm: NPM,

@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { MariaDbServer } from '../../scripts/mariadb/server.js';
 import { freePort } from '../../scripts/postgres/free-port.js';
 import { PostgresServer } from '../../scripts/postgres/server.js';
 import { type Block, SampleError } from './blocks.js';
 import { compareJson, compareText } from './compare.js';
 import { install, root } from './installation.js';
-import { type Page, type Part, type Step, sourceOf, usesPostgres } from './steps.js';
+import { type Page, type Part, type Step, sourceOf, usesMysql, usesPostgres } from './steps.js';
 
 const BLOCK_TIMEOUT_MS = 120_000;
 const MARK = '\u001e';
@@ -44,14 +45,22 @@ export class Scene {
   /** @throws {SampleError} for the first step that fails. */
   async run(): Promise<void> {
     await this.#choosePorts();
-    const isAsked = (step: Step) => step.kind === 'shell' && usesPostgres(step.block.text);
-    const postgres = this.#page.steps.some(isAsked) ? await PostgresServer.start() : undefined;
+    const asks = (uses: (text: string) => boolean) =>
+      this.#page.steps.some((step) => step.kind === 'shell' && uses(step.block.text));
+    const postgres = asks(usesPostgres) ? await PostgresServer.start() : undefined;
+    const mariadb = asks(usesMysql) ? await MariaDbServer.start('--skip-ssl') : undefined;
     try {
       if (postgres) this.#env.DATABASE_URL = await postgres.createDatabase();
+      if (mariadb) {
+        const { host, pathname } = new URL(await mariadb.createDatabase());
+        this.#env.MYSQL_HOST = host;
+        this.#env.MYSQL_DATABASE = pathname.slice(1);
+      }
       for (const step of this.#page.steps) await this.#runStep(step);
     } finally {
       await this.#stopServers();
       await postgres?.stop();
+      await mariadb?.stop();
     }
   }
 

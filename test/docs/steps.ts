@@ -1,3 +1,4 @@
+import { NO_MARIADB } from '../../scripts/mariadb/server.js';
 import { NO_SERVER } from '../../scripts/postgres/server.js';
 import { type Block, blocksOf, SampleError } from './blocks.js';
 import { PYTHON_WITH_PACKAGES, pathOf } from './installation.js';
@@ -62,9 +63,10 @@ export function pageOf(name: string, markdown: string): Page {
   return page;
 }
 
-/** Returns why a block cannot run here: it needs Python, PostgreSQL or SQLite. */
+/** Returns why a block cannot run here: it needs Python, PostgreSQL, MySQL or SQLite. */
 function reasonToSkip({ language, text }: Block): string | undefined {
   if (language === 'sh' && usesPostgres(text)) return NO_SERVER;
+  if (language === 'sh' && usesMysql(text)) return NO_MARIADB;
   // What is synced there is a file that it makes.
   if (language === 'sh' && /\bsqlite3\b|\bcosift sync\b/.test(text) && !pathOf('sqlite3'))
     return 'no program sqlite3';
@@ -77,6 +79,9 @@ function reasonToSkip({ language, text }: Block): string | undefined {
 
 /** Returns whether a block asks the PostgreSQL server of its page. */
 export const usesPostgres = (text: string) => /\$DATABASE_URL\b/.test(text);
+
+/** Returns whether a block asks the MySQL server of its page. */
+export const usesMysql = (text: string) => /\$MYSQL_(HOST|DATABASE)\b/.test(text);
 
 /** Checks that the server is the last command of its block: it does not end, so a later command would not be run. */
 function checkServer(block: Block): void {
