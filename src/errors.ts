@@ -23,6 +23,7 @@ export const ERRORS = {
   database_exists: { status: 409, title: 'The database exists with other settings' },
   identity_conflict: { status: 409, title: 'The id, the uuid and the key do not belong to the same record' },
   model_mismatch: { status: 409, title: 'The service does not have the model of the database' },
+  hold_lost: { status: 409, title: 'The hold of a sync has ended' },
   source_failed: { status: 409, title: 'The source of a sync cannot be read as it is' },
   reembedding_running: { status: 409, title: 'The database is being embedded with another model' },
   deletion_refused: {

@@ -34,6 +34,7 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   identity_conflict: 'Give either the `id` or the `uuid`, or those of one record.',
   model_mismatch:
     'Configure the [model](../how-to/models.md) of the database with its original files, or embed the records again.',
+  hold_lost: 'Take another hold, read the position of the sync, and make the pass again.',
   source_failed:
     'The detail says what to do at the source or in its definition, see [sync](../how-to/sync.md#when-something-fails). Records stay as they are.',
   reembedding_running: 'Wait until the re-embedding is done, or cancel it.',

@@ -49,24 +49,28 @@ export function withModels<C extends Command>(command: C): C {
 
 /** Makes a command like {@link targetCommand} for work that needs no model. */
 export function modelFreeCommand(name: string): CliCommand {
-  return withServer(directoryCommand(name)).addOption(
-    new Option(
-      '--key <key>',
-      'API key for the server (default: <data>/admin.key, for a server on this machine)',
-    ).env('COSIFT_KEY'),
-  );
+  return withServer(directoryCommand(name), '--key');
 }
 
-/** Adds the option for a running server. */
-export function withServer<C extends Command>(command: C): C {
+/** Adds the options for a running server. `keyOption` is the one for the API key. */
+export function withServer<C extends Command>(command: C, keyOption: KeyOption): C {
   return command
     .addOption(
       new Option('--url <url>', 'running server to work on, instead of a directory')
         .env('COSIFT_URL')
         .argParser(checkUrl),
     )
+    .addOption(
+      new Option(
+        `${keyOption} <key>`,
+        'API key for the server (default: <data>/admin.key, for a server on this machine)',
+      ).env('COSIFT_KEY'),
+    )
     .hook('preAction', chooseTarget);
 }
+
+/** The option for the API key: another one where `--key` means something else. */
+export type KeyOption = '--key' | '--api-key';
 
 /** Makes a command for work that only the process with the databases does. */
 export function directoryCommand(name: string): CliCommand {
@@ -152,8 +156,12 @@ export async function openServer(url: string, options: TargetOptions): Promise<C
 }
 
 /** How to reach a server. A failed request is not repeated, so that the user sees the failure at once. */
-export function connection(url: string, options: TargetOptions): ClientOptions {
-  return { url, key: apiKey(options), retries: 0 };
+export function connection(
+  url: string,
+  options: Pick<TargetOptions, 'data' | 'url' | 'key'>,
+  keyOption: KeyOption = '--key',
+): ClientOptions {
+  return { url, key: apiKey(options, keyOption), retries: 0 };
 }
 
 /** Opens a data directory, and creates it if it is missing; or a PostgreSQL database. */
@@ -181,8 +189,8 @@ export async function openDirectory({
 }
 
 /** @throws {CosiftError} `unauthorized` when there is no key that can be sent. */
-function apiKey(options: TargetOptions): string {
-  const key = findKey(options);
+function apiKey(options: Pick<TargetOptions, 'data' | 'url' | 'key'>, keyOption: KeyOption): string {
+  const key = findKey(options, keyOption);
   // The message does not contain the key, because messages are kept in logs.
   if (!isApiKey(key)) throw new CosiftError('unauthorized', `the API key is not a ${API_KEY}`);
   return key;
@@ -192,14 +200,17 @@ function apiKey(options: TargetOptions): string {
  * Returns the key for a server: the given one, else the admin key of the data directory. The admin key is sent to this
  * machine only: another machine may belong to somebody else, and would receive the key even if the address was mistyped.
  */
-function findKey({ key, data, url }: TargetOptions): string {
+function findKey(
+  { key, data, url }: Pick<TargetOptions, 'data' | 'url' | 'key'>,
+  keyOption: KeyOption,
+): string {
   if (key !== undefined) return key;
   const file = path.join(data, 'admin.key');
   const host = url === undefined ? undefined : new URL(url).hostname;
   if (host !== undefined && !isLoopback(host)) {
     throw new CosiftError(
       'unauthorized',
-      `no API key for ${host}: give --key, or set COSIFT_KEY (${file} is only sent to this machine, such as 127.0.0.1)`,
+      `no API key for ${host}: give ${keyOption}, or set COSIFT_KEY (${file} is only sent to this machine, such as 127.0.0.1)`,
     );
   }
   try {
@@ -207,7 +218,7 @@ function findKey({ key, data, url }: TargetOptions): string {
   } catch {
     throw new CosiftError(
       'unauthorized',
-      `no API key: give --key, or set COSIFT_KEY (${file} cannot be read)`,
+      `no API key: give ${keyOption}, or set COSIFT_KEY (${file} cannot be read)`,
     );
   }
 }

@@ -40,7 +40,15 @@ export {
   whenLoaded,
 } from './open.js';
 export type { PageOptions, PageReply } from './record-reader.js';
-export type { SyncHold, SyncState, SyncTarget } from './record-writer.js';
+export type {
+  SyncCallOptions,
+  SyncDeletion,
+  SyncGone,
+  SyncHold,
+  SyncPosition,
+  SyncState,
+  SyncTarget,
+} from './record-writer.js';
 export type { Scope } from './scope.js';
 export { DatabaseService, type Readiness } from './service.js';
 export type { ModelVectors } from './text-embedder.js';

@@ -8,6 +8,7 @@ import type {
   SyncHold,
   SyncState,
   SyncStateRequest,
+  Unwritten,
   WriteMark,
 } from '../store/record-store.js';
 import type { ChangeFeed } from './change-feed.js';
@@ -45,15 +46,34 @@ export type UpsertBatch = RecordWriter['upsertBatch'];
 
 export type { SyncHold, SyncState } from '../store/record-store.js';
 
+/** What a database has of a sync, and the last commit before it was read. */
+export type SyncPosition = SyncState & Pick<WriteMark, 'epoch' | 'version'>;
+
+/** Which records of a sync to delete. */
+export type SyncGone = ({ ids: string[] } | { unwritten: Unwritten }) & Pick<StoreDeleteRequest, 'max'>;
+
+/** The records of a sync to delete, and what the sync keeps. Both are one commit. */
+export type SyncDeletion = SyncGone &
+  Pick<StoreDeleteRequest, 'epoch'> &
+  Required<Pick<StoreDeleteRequest, 'state'>>;
+
+/** The options of the writes of a sync. */
+export interface SyncCallOptions extends PatchOptions {
+  signal: AbortSignal;
+}
+
 /** What a sync does in a database. */
 export interface SyncTarget {
   /** Aborted once the service closes. */
   readonly closing: AbortSignal;
-  mark(): Promise<WriteMark>;
-  state(request?: Omit<SyncStateRequest, 'name'>): Promise<SyncState>;
+  state(request?: Omit<SyncStateRequest, 'name'>): Promise<SyncPosition>;
   /** Upserts NDJSON in committed batches; `readAt` is when the source was read, in milliseconds since 1970. */
-  upsert(chunks: AsyncIterable<Uint8Array>, readAt: number, signal: AbortSignal): AsyncIterable<LineEvent>;
-  remove(deletion: StoreDeleteRequest, signal: AbortSignal): Promise<number>;
+  upsert(
+    chunks: AsyncIterable<Uint8Array>,
+    readAt: number,
+    options: SyncCallOptions,
+  ): AsyncIterable<LineEvent>;
+  remove(deletion: SyncDeletion, options: SyncCallOptions): Promise<number>;
   /**
    * Keeps other processes from passes until it is released.
    *
@@ -61,7 +81,7 @@ export interface SyncTarget {
    */
   hold(signal: AbortSignal): Promise<SyncHold>;
   /** Allows another sync of the name. */
-  release(): void;
+  release(): void | Promise<void>;
 }
 
 /** Upserts, patches and deletes records, and notifies the readers of the change feed. */
@@ -187,25 +207,36 @@ export class RecordWriter {
    * @throws {CosiftError} `busy` while the database has another sync of the name.
    */
   openSync(id: string, name: string): SyncTarget {
-    const { store, turns, calls } = this.#dependencies;
+    const { store, calls } = this.#dependencies;
     const place = `${id}/${name}`;
     if (this.#syncs.has(place)) {
       throw new CosiftError('busy', `database "${id}" has another open sync of the name "${name}"`);
     }
     this.#syncs.add(place);
-    const turn = <T>(call: () => Promise<T>) => calls.run(() => turns.run(id, undefined, call));
     return {
       closing: calls.closing,
-      mark: () => turn(() => store.mark(id)),
-      state: (request = {}) => turn(() => store.syncState(id, { name, ...request })),
-      upsert: (chunks, readAt, signal) =>
-        calls.runToEnd(() => this.#upsertLines(id, chunks, { signal }, { needsIdentity: true, readAt })),
-      remove: (deletion, signal) => calls.run(() => this.#delete(id, deletion, { signal })),
+      state: (request = {}) => this.syncPosition(id, { name, ...request }),
+      upsert: (chunks, readAt, options) =>
+        calls.runToEnd(() => this.#upsertLines(id, chunks, options, { needsIdentity: true, readAt })),
+      remove: (deletion, { caller, ...options }) =>
+        calls.run(() => this.#delete(id, deletion, { ...options, scope: { caller } })),
       hold: (signal) => calls.run(() => store.holdSync(id, name, signal)),
       release: () => {
         this.#syncs.delete(place);
       },
     };
+  }
+
+  /** What a database has of a sync, which need not be open. */
+  async syncPosition(id: string, request: SyncStateRequest): Promise<SyncPosition> {
+    const { store, turns, calls } = this.#dependencies;
+    return await calls.run(() =>
+      turns.run(id, undefined, async () => {
+        // Before the state is read: a database that is dropped and created again meanwhile gets no state.
+        const { epoch, version } = await store.mark(id);
+        return { epoch, version, ...(await store.syncState(id, request)) };
+      }),
+    );
   }
 
   async *#upsertLines(

@@ -223,6 +223,20 @@ export function checkSyncConfirmation(value: unknown): { withheld?: number } {
   return value as { withheld?: number };
 }
 
+/** What a sync commits. */
+export interface SyncCommit {
+  epoch?: string;
+  state?: object | null;
+  keys?: string[];
+  unwritten_since?: number;
+  max?: number;
+}
+
+export function checkSyncCommit(value: unknown): SyncCommit {
+  checkSchema('SyncCommit', value);
+  return value as SyncCommit;
+}
+
 export function checkWebhookRequest(value: unknown): WebhookRequest {
   checkSchema('WebhookRequest', value);
   return value as WebhookRequest;

@@ -1,4 +1,4 @@
-import { databaseId } from './ids.js';
+import { databaseId, UUID } from './ids.js';
 import { count, instant, list, object, oneOf, ref, text } from './json-schema.js';
 
 export const syncDescription = object('How far a source is that a database is kept in step with.', {
@@ -24,6 +24,9 @@ export const syncDescription = object('How far a source is that a database is ke
   ),
   withheld: count('Records that wait for a confirmation to be deleted.'),
   'reason?': text('Why the last attempt failed, for people.'),
+  'by_scan?': text(
+    'Why each pass scans the table, although `stream` asks for its changes at once, for people.',
+  ),
   'next_attempt?': instant('When the next attempt or the next pass begins.'),
   'progress?': object('How far the running pass is.', {
     rows: count('Rows whose records are stored, or that were refused.'),
@@ -56,4 +59,56 @@ export const syncConfirmation = object(
     ),
   },
   { examples: [{ withheld: 12 }] },
+);
+
+const state = {
+  type: ['object', 'null'] as const,
+  description: 'What the runner of the sync keeps: only runners read it. null: the sync is forgotten.',
+  additionalProperties: true,
+};
+
+export const syncPosition = object('What a database has of a sync.', {
+  epoch: text('Identifies the database among all that had its id.'),
+  version: count('The number of the last commit before the other members were read.'),
+  state,
+  records: count('Records whose keys begin with the name of the sync and `/`.'),
+  keys: list(
+    text('Key of a record.'),
+    'As many of their keys as were asked for, in the order of their bytes.',
+  ),
+});
+
+export const syncHold = object('The right to make the passes of a sync.', {
+  hold: { type: 'string', pattern: UUID.source, description: 'Part of the paths of its requests.' },
+  seconds: {
+    type: 'number',
+    minimum: 0,
+    description: 'It ends when no request with it has come for so long.',
+  },
+});
+
+/** Keys of one request at most. */
+export const MAX_SYNC_KEYS = 5_000;
+
+export const syncCommit = object(
+  'The records of a sync to delete, and what its runner keeps: both are one commit.',
+  {
+    'epoch?': text('The epoch of the position. Nothing is done to a database that was created since.'),
+    'state?': {
+      ...state,
+      description: `${state.description} Absent: \`keys\` are kept for the next commit with the hold, and nothing is done yet.`,
+    },
+    'keys?': list(
+      text('Key of a record.'),
+      'Deletes the records with these keys and with those that were kept.',
+      {
+        maxItems: MAX_SYNC_KEYS,
+      },
+    ),
+    'unwritten_since?': count(
+      'Deletes the records of the sync that no commit after this version wrote, not even one that found them unchanged.',
+    ),
+    'max?': count('How many records may be deleted. Default: any number.'),
+  },
+  { examples: [{ state: { bookmark: 7 }, keys: ['shop/1', 'shop/2'] }] },
 );

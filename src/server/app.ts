@@ -11,6 +11,7 @@ import type { DatabaseService, Readiness } from '../databases/index.js';
 import { CosiftError } from '../errors.js';
 import { LIMITS, type Limits, searchesBytes } from '../schema/index.js';
 import { FollowedSyncs } from '../sync/followed-syncs.js';
+import { HeldSyncs } from '../sync/held-syncs.js';
 import { databaseNotFound, guardAccess, payerOf } from './admission/access.js';
 import { type Capacity, InFlight } from './admission/in-flight.js';
 import type { Rate } from './admission/token-bucket.js';
@@ -117,6 +118,8 @@ export function buildApp(options: AppOptions): FastifyInstance {
 
   const inFlight = new InFlight(capacity, byteCapacity(limits));
   const metrics = new Metrics(databases, inFlight, syncs);
+  const held = new HeldSyncs(databases, syncs, timeouts.holdMs);
+  app.addHook('onClose', () => held.close());
   const readiness = options.readiness ?? (() => databases.readiness());
   const dependencies: Dependencies = {
     databases,
@@ -124,6 +127,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     keys,
     webhooks,
     syncs,
+    held,
     limits,
     timeouts,
     inFlight,

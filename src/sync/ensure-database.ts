@@ -1,6 +1,24 @@
 import type { DatabaseService } from '../databases/index.js';
 import { CosiftError, isCode } from '../errors.js';
-import { checkDatabaseSettings, type DatabaseSettings } from '../schema/index.js';
+import { checkDatabaseSettings, type DatabaseDescription, type DatabaseSettings } from '../schema/index.js';
+
+/** The calls on databases that {@link ensureDatabase} makes. */
+export interface CreatableDatabases {
+  /** Describes the database of a name, which may be that of an alias. */
+  describe(name: string): Promise<DatabaseDescription>;
+  create(id: string, settings: DatabaseSettings): Promise<unknown>;
+}
+
+/** Those of this process. */
+export function creatableOf({
+  aliases,
+  catalog,
+}: Pick<DatabaseService, 'aliases' | 'catalog'>): CreatableDatabases {
+  return {
+    describe: async (name) => catalog.describe(await aliases.resolve(name)),
+    create: (id, settings) => catalog.create(id, checkDatabaseSettings(settings)),
+  };
+}
 
 /**
  * Creates a database if it is missing.
@@ -8,22 +26,21 @@ import { checkDatabaseSettings, type DatabaseSettings } from '../schema/index.js
  * @throws {CosiftError} `database_exists` if it has another setting `embed` than the given one.
  */
 export async function ensureDatabase(
-  { aliases, catalog }: Pick<DatabaseService, 'aliases' | 'catalog'>,
+  databases: CreatableDatabases,
   database: string,
   embed: DatabaseSettings['embed'],
 ): Promise<void> {
-  const id = await aliases.resolve(database);
-  const existing = await catalog.describe(id).catch((error) => {
+  const existing = await databases.describe(database).catch((error) => {
     if (!isCode(error, 'database_not_found')) throw error;
   });
   if (existing !== undefined && embed === undefined) return;
   try {
-    await catalog.create(id, checkDatabaseSettings(embed === undefined ? {} : { embed }));
+    await databases.create(existing?.id ?? database, embed === undefined ? {} : { embed });
   } catch (error) {
     if (!isCode(error, 'database_exists')) throw error;
     // Another source may have created it meanwhile.
     if (embed === undefined) return;
-    const { model, embed: embeds } = existing ?? (await catalog.describe(id));
+    const { model, embed: embeds } = existing ?? (await databases.describe(database));
     const what = model === null ? 'embeds nothing' : `embeds ${embeds.columns?.join(', ') ?? 'every text'}`;
     throw new CosiftError(
       'database_exists',

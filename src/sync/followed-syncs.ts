@@ -3,7 +3,7 @@ import type { DatabaseService } from '../databases/index.js';
 import { CosiftError, isCode } from '../errors.js';
 import type { SyncDescription } from '../schema/index.js';
 import type { ConfiguredSync } from './configured-syncs.js';
-import { ensureDatabase } from './ensure-database.js';
+import { creatableOf, ensureDatabase } from './ensure-database.js';
 import { openSync } from './open-sync.js';
 import { openTableSource } from './sources/table-source.js';
 import {
@@ -148,10 +148,11 @@ export class FollowedSync {
         this.lastInStep = this.#last.in_step_as_of ?? this.lastInStep;
         return this.#last;
       },
-      ['state', 'reason', 'refused', 'withheld'],
-      ({ state, reason, records, refused, withheld }) => {
-        const facts = { sync: name, database, state, ...(reason && { reason }), records, refused, withheld };
-        if (state === 'in_step') log.info(facts, 'sync');
+      ['state', 'reason', 'refused', 'withheld', 'by_scan'],
+      ({ state, reason, by_scan, records, refused, withheld }) => {
+        const reasons = { ...(reason && { reason }), ...(by_scan && { by_scan }) };
+        const facts = { sync: name, database, state, ...reasons, records, refused, withheld };
+        if (state === 'in_step' && by_scan === undefined) log.info(facts, 'sync');
         else log.warn(facts, 'sync');
       },
     );
@@ -161,7 +162,7 @@ export class FollowedSync {
       report().catch(() => undefined);
     };
     const open = async () => {
-      await ensureDatabase(this.#databases, database, embed && { columns: [...embed] });
+      await ensureDatabase(creatableOf(this.#databases), database, embed && { columns: [...embed] });
       return await openTableSource(source);
     };
     const onProgress = ({ rows, total = rows }: SyncProgress) => {

@@ -1,4 +1,4 @@
-import type { DatabaseService, SyncHold } from '../databases/index.js';
+import type { DatabaseService, SyncHold, SyncTarget } from '../databases/index.js';
 import { CosiftError } from '../errors.js';
 import type { SyncSource } from './source.js';
 import { type OpenSource, Sync, type SyncSettings, type SyncStatus, storedStatus } from './sync.js';
@@ -20,47 +20,49 @@ export async function openSync(
   return new Sync(source, target, settings);
 }
 
-/** Returns the status of a sync that is not open in this process. */
+/** Returns the status of a sync, by what it has stored. */
 export async function readSyncStatus(
-  databases: Databases,
+  { aliases, writer }: Databases,
   database: string,
   name: string,
 ): Promise<SyncStatus> {
-  const target = await openTarget(databases, database, name);
-  try {
-    return storedStatus(await target.state());
-  } finally {
-    target.release();
-  }
+  return storedStatus(await writer.syncPosition(await aliases.resolve(database), { name }));
 }
 
 /**
- * Forgets a sync, and with `deleteRecords` deletes its records. Returns how many were deleted.
+ * Forgets the sync of a target, and with `deleteRecords` deletes its records. Returns how many were deleted.
  *
  * @throws {CosiftError} `invalid_request` where the database has neither its state nor its records.
  */
 export async function removeSync(
-  databases: Databases,
-  database: string,
+  target: SyncTarget,
   { name, deleteRecords, signal }: { name: string; deleteRecords: boolean; signal: AbortSignal },
 ): Promise<number> {
-  const target = await openTarget(databases, database, name);
   let hold: SyncHold | undefined;
   try {
     hold = await target.hold(signal);
-    const { epoch, version } = await target.mark();
-    const { state, records } = storedStatus(await target.state());
+    const { epoch, version, ...position } = await target.state();
+    const { state, records } = storedStatus(position);
     if (state === 'new' && records === 0) {
-      throw new CosiftError('invalid_request', `database "${database}" has nothing of a source "${name}"`);
+      throw new CosiftError('invalid_request', `the database has nothing of a source "${name}"`);
     }
     const chosen = deleteRecords ? { unwritten: { version, prefix: `${name}/` } } : { ids: [] };
-    return await target.remove({ ...chosen, epoch, state: { name, text: 'null' } }, signal);
+    return await target.remove({ ...chosen, epoch, state: { name, text: 'null' } }, { signal });
   } finally {
     await hold?.release();
-    target.release();
+    await target.release();
   }
 }
 
-async function openTarget({ aliases, writer }: Databases, database: string, name: string) {
+/**
+ * Opens the target of a sync.
+ *
+ * @throws {CosiftError} `busy` while the database has another open sync of the name.
+ */
+export async function openTarget(
+  { aliases, writer }: Databases,
+  database: string,
+  name: string,
+): Promise<SyncTarget> {
   return writer.openSync(await aliases.resolve(database), name);
 }

@@ -76,6 +76,8 @@ export interface SyncSource {
   round(bookmark: Bookmark | null, whole: boolean, signal: AbortSignal): Promise<Round | null>;
   /** Whether a round may find changes since the last one. Sources without it are asked for rounds only. */
   readonly hasChanged?: (signal: AbortSignal) => Promise<boolean>;
+  /** Why rounds read all rows, although the definition asks for more: shown until it ends. */
+  readonly byScan?: string | undefined;
   /** Removes what the source made at its server. */
   forget?(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;

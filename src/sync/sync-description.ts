@@ -7,7 +7,7 @@ export function describeSync(
   database: string,
   { state, inStepAsOf, records, refused, refusedRows, withheld, ...others }: SyncStatus,
 ): SyncDescription {
-  const { reason, nextAttempt, progress, lastWholePass } = others;
+  const { reason, byScan, nextAttempt, progress, lastWholePass } = others;
   return {
     name,
     database,
@@ -18,6 +18,7 @@ export function describeSync(
     refused_rows: refusedRows.map(({ key, reason }) => ({ key, reason })),
     withheld,
     ...(reason !== undefined && { reason }),
+    ...(byScan !== undefined && { by_scan: byScan }),
     ...(nextAttempt && { next_attempt: nextAttempt.toISOString() }),
     ...(progress && { progress: describeProgress(progress) }),
     ...(lastWholePass && { last_whole_pass: describePass(lastWholePass) }),

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { SyncTarget } from '../databases/index.js';
+import type { SyncGone, SyncTarget } from '../databases/index.js';
 import { CosiftError, isCode } from '../errors.js';
 import type { LineSummary } from '../schema/index.js';
 import { RefusedRows } from './refused-rows.js';
 import { RoundLines } from './round-lines.js';
 import type { Round, SourceShape, SyncSource } from './source.js';
 import type { SyncCounts, SyncProgress } from './sync-progress.js';
-import { parseState, type StoredSync, stateText } from './sync-state.js';
+import { MAX_REASON, parseState, type StoredSync, stateText } from './sync-state.js';
 
 /** So many records may always be deleted, unless none would be left. */
 const ALWAYS_ALLOWED = 10;
@@ -19,8 +19,6 @@ const KEPT_AS_OF_MS = 60_000;
 
 /** Keys that are read from the store at a time. */
 const KEYS_AT_ONCE = 50_000;
-
-type Deletion = Parameters<SyncTarget['remove']>[0];
 
 export interface PassOptions {
   name: string;
@@ -57,9 +55,7 @@ export async function syncPass(
   options: PassOptions,
 ): Promise<Passed> {
   const { signal } = options;
-  // Before the state is read: a database that is dropped and created again meanwhile gets no state.
-  const { epoch, version } = await target.mark();
-  const { state, records } = await target.state();
+  const { epoch, version, state, records } = await target.state();
   const before = parseState(state);
   const shape = await source.shape(signal);
   const identity = identityOf(shape);
@@ -75,16 +71,17 @@ export async function syncPass(
   }
   if (round === null) {
     const isDueAgain = (as_of: string) => askedAt.getTime() - Date.parse(as_of) >= KEPT_AS_OF_MS;
-    if (before !== null && (before.failure !== undefined || isDueAgain(before.as_of))) {
-      const { failure: _, ...others } = before;
-      const text = stateText({ ...others, as_of: askedAt.toISOString() });
-      await target.remove({ ids: [], epoch, state: { name: options.name, text } }, signal);
+    const hasNews = before?.failure !== undefined || before?.by_scan !== byScan(source).by_scan;
+    if (before !== null && (hasNews || isDueAgain(before.as_of))) {
+      const { failure: _, by_scan: __, ...others } = before;
+      const text = stateText({ ...others, ...byScan(source), as_of: askedAt.toISOString() });
+      await target.remove({ ids: [], epoch, state: { name: options.name, text } }, { signal });
     }
     const counts = { ...NOTHING, refused: before?.refused.count ?? 0 };
     return { counts, asOf: askedAt, isWhole: false };
   }
   try {
-    const start = { epoch, version, before, records, identity, askedAt };
+    const start = { epoch, version, before, records, identity, askedAt, ...byScan(source) };
     return await applyRound(round, target, { ...options, whole }, start);
   } finally {
     await round.close();
@@ -115,13 +112,18 @@ interface Start {
   records: number;
   identity: string;
   askedAt: Date;
+  by_scan?: string;
+}
+
+function byScan({ byScan }: SyncSource): Pick<StoredSync, 'by_scan'> {
+  return byScan === undefined ? {} : { by_scan: byScan.slice(0, MAX_REASON).toWellFormed() };
 }
 
 async function applyRound(
   round: Round,
   target: SyncTarget,
   options: PassOptions,
-  { epoch, version, before, records: former, identity, askedAt }: Start,
+  { epoch, version, before, records: former, identity, askedAt, by_scan }: Start,
 ): Promise<Passed> {
   const { name, whole, signal } = options;
   if (whole && round.kind === 'changes') {
@@ -131,8 +133,8 @@ async function applyRound(
   const refused = new RefusedRows(isWhole ? undefined : before?.refused);
   const prefix = `${name}/`;
   const lines = new RoundLines(round, prefix, refused);
-  const store = (stored: StoredSync, deletion: Deletion = { ids: [] }) =>
-    target.remove({ ...deletion, epoch, state: { name, text: stateText(stored) } }, signal);
+  const store = (stored: StoredSync, deletion: SyncGone = { ids: [] }) =>
+    target.remove({ ...deletion, epoch, state: { name, text: stateText(stored) } }, { signal });
   // Once records are written, the bookmark says no more what they are, until the pass is complete: a row that it wrote may be
   // gone at the next one, which a round of changes since the bookmark would not tell.
   const begin = async () => {
@@ -163,6 +165,7 @@ async function applyRound(
     records,
     refused: { count: refused.count, rows: refused.rows },
     withheld: 0,
+    ...(by_scan !== undefined && { by_scan }),
   };
   const confirmed = Math.min(options.confirmed, before?.withheld ?? 0);
   const max = Math.max(confirmed, allowed(options.maxDeletes, records, former, before));
@@ -204,7 +207,7 @@ async function upsert(
       yield chunk;
     }
   };
-  for await (const event of target.upsert(chunks(), round.readAt.getTime(), signal)) {
+  for await (const event of target.upsert(chunks(), round.readAt.getTime(), { signal })) {
     if (event.type === 'summary') return event;
     if (event.type === 'problem') {
       lines.refuseLine(event.line, `${event.pointer}${event.pointer && ': '}${event.detail}`);

@@ -3,8 +3,8 @@ import type { Bookmark, RefusedRow } from './source.js';
 /** Bytes of the text of a state. The store takes twice as many. */
 const MAX_BYTES = 1 << 19;
 
-/** UTF-16 code units of the reason of a failure that are kept. */
-const MAX_REASON = 1_000;
+/** UTF-16 code units of the reason of a failure, or of a scan, that are kept. */
+export const MAX_REASON = 1_000;
 
 /** What a sync keeps in the store, in the same commit as the records that it describes. */
 export interface StoredSync {
@@ -24,6 +24,8 @@ export interface StoredSync {
   refused: { count: number; rows: readonly RefusedRow[] };
   /** How many records wait for a confirmation to be deleted. */
   withheld: number;
+  /** Why passes scan the source, although it is to tell its changes. */
+  by_scan?: string;
   /** Why no attempt has succeeded since. */
   failure?: StoredFailure;
 }
@@ -37,11 +39,26 @@ export interface StoredFailure {
 /** Returns the state after the last complete pass; null before the first. */
 export function parseState(text: string | null): StoredSync | null {
   const stored = parse(text);
-  return stored !== null && 'as_of' in stored ? stored : null;
+  return isStored(stored) ? stored : null;
 }
 
 export function parseFailure(text: string | null): StoredFailure | undefined {
-  return parse(text)?.failure;
+  const failure = parse(text)?.failure;
+  return typeof failure?.reason === 'string' ? failure : undefined;
+}
+
+/** Whether a state is one of a pass. A request may have stored any object. */
+function isStored(state: Partial<StoredSync> | null): state is StoredSync {
+  if (state === null) return false;
+  const { bookmark, source, as_of, whole_at, records, refused, withheld } = state;
+  return (
+    typeof bookmark === 'object' &&
+    typeof source === 'string' &&
+    [as_of, whole_at].every((time) => Number.isFinite(Date.parse(String(time)))) &&
+    [records, withheld, refused?.count].every((number) => Number.isSafeInteger(number)) &&
+    Array.isArray(refused?.rows) &&
+    refused.rows.every((row) => typeof row?.key === 'string' && typeof row.reason === 'string')
+  );
 }
 
 /** The text of a state with a failure. */
@@ -50,7 +67,7 @@ export function withFailure(text: string | null, { state, reason }: StoredFailur
   return JSON.stringify({ ...parse(text), failure });
 }
 
-function parse(text: string | null): StoredSync | Pick<StoredSync, 'failure'> | null {
+function parse(text: string | null): Partial<StoredSync> | null {
   return text === null ? null : JSON.parse(text);
 }
 

@@ -1,6 +1,6 @@
 import { LinkedAbort } from '../async/linked-abort.js';
 import { backoffMs, sleep } from '../async/sleep.js';
-import type { SyncState, SyncTarget } from '../databases/index.js';
+import type { SyncHold, SyncState, SyncTarget } from '../databases/index.js';
 import { CosiftError, ERRORS, isCode } from '../errors.js';
 import { MAX_REFUSED_ROWS } from './refused-rows.js';
 import type { SyncSource } from './source.js';
@@ -57,6 +57,8 @@ export interface SyncStatus {
   withheld: number;
   /** Why the last attempt failed. */
   reason?: string;
+  /** Why each pass scans the table, although `stream` asks for its changes at once. */
+  byScan?: string;
   /** When the next attempt begins, or the next pass of a sync that follows its source. */
   nextAttempt?: Date;
   /** How far the running pass is, and how many rows it has stored per second. */
@@ -76,7 +78,7 @@ export function storedStatus({ state: text, records }: SyncState): SyncStatus {
   if (stored === null) {
     return { state: failure?.state ?? 'new', records, refused: 0, refusedRows: [], withheld: 0, ...reason };
   }
-  const { as_of, incomplete, refused, withheld } = stored;
+  const { as_of, incomplete, refused, withheld, by_scan: byScan } = stored;
   return {
     state: failure?.state ?? (incomplete ? 'reading' : withheld > 0 ? 'withheld' : 'in_step'),
     ...(!incomplete && withheld === 0 && { inStepAsOf: new Date(as_of) }),
@@ -85,6 +87,7 @@ export function storedStatus({ state: text, records }: SyncState): SyncStatus {
     refusedRows: refused.rows,
     withheld,
     ...reason,
+    ...(byScan !== undefined && { byScan }),
   };
 }
 
@@ -123,6 +126,8 @@ export class Sync {
   /** Ends the pause before the next attempt. */
   #wake: () => void = () => undefined;
   #failure: Failure | undefined;
+  /** The state that was read last. */
+  #stored: SyncState = NO_STATE;
   #asOf: Date | undefined;
   /** Whether another process may have made a pass during one of this process that did not succeed. */
   #lostHold = false;
@@ -174,28 +179,31 @@ export class Sync {
   }
 
   async status(): Promise<SyncStatus> {
-    const { state, inStepAsOf, ...stored } = storedStatus(await this.#state());
-    const asOf = inStepAsOf && this.#asOf !== undefined && this.#asOf > inStepAsOf ? this.#asOf : inStepAsOf;
+    // Before the state is read: a pass may end meanwhile.
     const nextAttempt = this.#failure === undefined ? this.#nextPass : this.#failure.nextAttempt;
-    return {
-      state: this.#failure?.state ?? (this.#isReading ? 'reading' : state),
-      ...stored,
-      ...(asOf && { inStepAsOf: asOf }),
-      ...(this.#failure && { reason: this.#failure.reason }),
+    const now = {
+      ...(this.#isReading && { state: 'reading' as const }),
+      ...(this.#failure && { state: this.#failure.state, reason: this.#failure.reason }),
       ...(!this.#isReading && nextAttempt && { nextAttempt }),
       ...(this.#progress && { progress: withRate(this.#progress) }),
       ...(this.#lastWholePass && { lastWholePass: this.#lastWholePass }),
     };
+    const asOf = this.#asOf;
+    const { inStepAsOf, ...stored } = storedStatus(await this.#state());
+    const latest = inStepAsOf && asOf !== undefined && asOf > inStepAsOf ? asOf : inStepAsOf;
+    return { ...stored, ...(latest && { inStepAsOf: latest }), ...now };
   }
 
   async #state(): Promise<SyncState> {
     try {
-      return await this.#target.state();
+      this.#stored = await this.#target.state();
     } catch (error) {
       // It was not created yet, or was dropped.
-      if (!isCode(error, 'database_not_found')) throw error;
-      return NO_STATE;
+      if (isCode(error, 'database_not_found')) this.#stored = NO_STATE;
+      // The failure that is shown may be that of the store.
+      else if (this.#failure === undefined || !isTemporary(error)) throw error;
     }
+    return this.#stored;
   }
 
   /** Ends the running pass, which the next sync of the source makes again. Each call returns the same promise. */
@@ -215,7 +223,7 @@ export class Sync {
     try {
       await this.#source?.close();
     } finally {
-      this.#target.release();
+      await this.#target.release();
     }
   }
 
@@ -241,13 +249,15 @@ export class Sync {
     return this.#source?.hasChanged !== undefined && this.#continues;
   }
 
-  /** Asks the source whether it has changed, unless another process makes a pass. */
+  /** Asks the source whether it has changed, unless another process makes a pass. A failure is that of the pass that follows. */
   async #hasChanged(signal: AbortSignal): Promise<boolean> {
-    const hold = await this.#target.hold(signal).catch((error: unknown) => {
-      if (!isCode(error, 'busy')) throw error;
-    });
+    let hold: SyncHold | undefined;
     try {
-      return hold !== undefined && ((await this.#source?.hasChanged?.(signal)) ?? false);
+      hold = await this.#target.hold(signal);
+      return (await this.#source?.hasChanged?.(signal)) ?? false;
+    } catch (error) {
+      signal.throwIfAborted();
+      return !isCode(error, 'busy');
     } finally {
       await hold?.release();
     }
@@ -328,6 +338,7 @@ export class Sync {
       },
     };
     this.#isReading = true;
+    let failure: StoredFailure | undefined;
     try {
       this.#source ??= await this.#open();
       const passed = await syncPass(this.#source, this.#target, options);
@@ -341,23 +352,29 @@ export class Sync {
     } catch (error) {
       // Another process may have made a pass before the last commit of this one.
       this.#lostHold ||= hold.lost.aborted;
-      // The store itself may have failed.
-      if (!end.signal.aborted) await this.#keepFailure(failureOf(error), signal).catch(() => undefined);
+      failure = end.signal.aborted ? undefined : failureOf(error);
       throw error;
     } finally {
       await hold.release();
       this.#isReading = false;
       this.#progress = undefined;
+      // The store itself may have failed.
+      if (failure !== undefined) await this.#keepFailure(failure, signal).catch(() => undefined);
     }
   }
 
   /** Stores a failure, so that other processes show it. */
   async #keepFailure(failure: StoredFailure, signal: AbortSignal): Promise<void> {
-    const { epoch } = await this.#target.mark();
-    const { state } = await this.#target.state();
-    const text = withFailure(state, failure);
-    if (text === state) return;
-    await this.#target.remove({ ids: [], epoch, state: { name: this.#settings.name, text } }, signal);
+    // A target may have lost the hold of the pass by its failure.
+    const hold = await this.#target.hold(signal);
+    try {
+      const { epoch, state } = await this.#target.state();
+      const text = withFailure(state, failure);
+      if (text === state) return;
+      await this.#target.remove({ ids: [], epoch, state: { name: this.#settings.name, text } }, { signal });
+    } finally {
+      await hold.release();
+    }
   }
 }
 
@@ -372,7 +389,8 @@ export function failureOf(error: unknown): StoredFailure {
   };
 }
 
-/** Whether a failure may end without anybody doing something. */
-function isTemporary(error: unknown): boolean {
+/** @internal Whether a failure may end without anybody doing something. */
+export function isTemporary(error: unknown): boolean {
+  if (isCode(error, 'hold_lost')) return true;
   return error instanceof CosiftError && [429, 503, 507].includes(ERRORS[error.code].status);
 }

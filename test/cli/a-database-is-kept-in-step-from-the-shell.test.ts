@@ -71,7 +71,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
     expect((await status()).stdout).toBe('shop  not read yet · 0 records\n');
     expect(await cosift('sync', 'remove', 'shpo', ...place)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('database "shop" has nothing of a source "shpo"'),
+      stderr: expect.stringContaining('the database has nothing of a source "shpo"'),
     });
     const other = await sync('run', '--once', '--embed', 'price');
     expect(other.stderr).toContain('database "shop" exists, and embeds name: leave out `embed`');
@@ -144,16 +144,28 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
     const key = (
       await cosift('key', 'create', '--name', 'k', '--actions', 'databases.manage', '--data', data)
     ).stdout;
-    expect(await sync('confirm', 'products', '--key', key.trim())).toMatchObject({
+    expect(await sync('confirm', 'products', '--api-key', key.trim())).toMatchObject({
       code: 0,
       stdout: '10 rows: 0 written, 10 unchanged, 20 deleted\n',
     });
+    const own = [
+      '--from',
+      `sqlite:${file}`,
+      '--table',
+      'products',
+      '--columns',
+      'name',
+      '--database',
+      'shop',
+    ];
     for (const [args, reason] of [
+      [['run', 'products', ...own, '--once'], 'the service itself follows a source "products"'],
+      [['remove', 'products', '--database', 'shop'], 'the service itself follows a source "products"'],
       [['reconcile'], 'name a source: away, lost, products'],
       [['confirm', 'prodcuts'], 'the server follows only away, lost, products'],
-      [['reconcile', 'products', '--key', 'wrong'], 'the key is not valid'],
+      [['reconcile', 'products', '--api-key', 'wrong'], 'the key is not valid'],
       [['reconcile', 'lost'], 'the environment variable NOT_SET is not set'],
-      [['confirm', 'products', '--max-deletes', '9'], '--max-deletes cannot be used with --url'],
+      [['confirm', 'products', '--max-deletes', '9'], '--max-deletes needs --from'],
     ] as const) {
       const [command, ...more] = args;
       expect(await sync(command, ...more)).toMatchObject({
@@ -255,7 +267,6 @@ test('what cannot be followed is refused, and no password is shown', async () =>
   const columns = ['--table', 'a', '--columns', 'b', '--database', 'c', '--data', await temporaryDirectory()];
   for (const [args, reason] of [
     [['--from', 'mongodb://user:hunter2@host/x', ...columns], '--from: must be postgres://'],
-    [['--from', secret, '--url', 'http://127.0.0.1:9', ...columns], 'a server reads sources itself'],
     [['--from', secret, '--query', 'SELECT 1', ...columns], "cannot be used with option '--table"],
     [['--from', `${secret}?sslmode=wrong`, ...columns], 'sslmode must be one of'],
     [columns, '--table needs --from'],

@@ -35,11 +35,19 @@ describe.skipIf(NO_SQLITE !== undefined)(`sources in the page${NO_SQLITE ? ` (${
   }) => {
     const tab = await open();
     const { page } = tab;
+    // As of a source whose log of changes cannot be used.
+    await page.route('**/v1/sync', async (route) => {
+      const response = await route.fetch();
+      const { syncs } = await response.json();
+      const shown = syncs.map((sync: object) => ({ ...sync, by_scan: 'the slot is taken' }));
+      await route.fulfill({ response, json: { syncs: shown } });
+    });
     await page.getByRole('button', { name: 'Databases' }).click();
     const sources = page.getByRole('region', { name: 'Sources' });
     const products = sources.getByRole('listitem').filter({ hasText: 'products' });
     await products.getByText(/in step as of/).waitFor();
     await products.getByText('39 records').waitFor();
+    await products.getByText('by scan: the slot is taken').waitFor();
     await products.getByText('1 refused row').click();
     await products.getByRole('cell', { name: /9007199254740993/ }).waitFor();
     const unset = sources.getByRole('listitem').filter({ hasText: 'unset' });

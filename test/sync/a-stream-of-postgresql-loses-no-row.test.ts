@@ -5,7 +5,9 @@ import { open } from 'cosift';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer, type PostgresVersion } from '../../scripts/postgres/server.js';
+import { statusLine } from '../../src/cli/sync/status-line.js';
 import { isCode } from '../../src/errors.js';
+import { describeSync } from '../../src/sync/index.js';
 import type { TableDefinition } from '../../src/sync/sources/definition.js';
 import { PostgresSource } from '../../src/sync/sources/postgres/source.js';
 import { inFull } from '../helpers/full.js';
@@ -251,6 +253,35 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
       }
     });
 
+    test('a slot that is being made when the source is closed does not stay', async () => {
+      await dropSlots();
+      await createItems(client, 5);
+      const other = new pg.Client(url);
+      await other.connect();
+      await other.query("BEGIN; UPDATE items SET value = 'open' WHERE id = 1");
+      const source = new PostgresSource(url, DEFINITION);
+      const end = new AbortController();
+      const making = async () => {
+        const creates =
+          "SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT pg_create_%' AND state = 'active'";
+        return (await client.query(creates)).rows.length > 0;
+      };
+      try {
+        await new Follower(source).pass();
+        const look = source.hasChanged?.(end.signal);
+        while (!(await making()));
+        end.abort();
+        await other.query('COMMIT');
+        await look;
+        await source.close();
+        while (await making());
+        expect((await client.query('SELECT FROM pg_replication_slots')).rows).toEqual([]);
+      } finally {
+        await other.end();
+        await source.close();
+      }
+    });
+
     test('an idle transaction that has written delays nothing', async () => {
       await using follows = await followed();
       const { follower, catchUp } = follows;
@@ -369,16 +400,42 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
         expect(await before.hasChanged?.(signal)).toBe(true);
         const message = await follower.pass().then(String, (error: Error) => error.message);
         expect(message).toContain('CREATE PUBLICATION cosift_items FOR TABLE public.items WITH');
+        expect(before.byScan).toBe(message);
         // It goes on without the log for a while.
         expect(await before.hasChanged?.(signal)).toBe(false);
         await client.query(message.slice(message.indexOf('CREATE PUBLICATION')));
         await new Follower(after).pass();
         expect(await after.hasChanged?.(signal)).toBe(true);
+        expect(after.byScan).toBe(undefined);
         await expect(after.forget(signal)).rejects.toThrow(
           'the owner of the publication can: DROP PUBLICATION',
         );
       } finally {
         for (const source of sources) await source.close();
+      }
+    });
+
+    test('says why it is followed by scan while its log cannot be used', async () => {
+      await dropSlots();
+      await createItems(client, 5);
+      await client.query('CREATE PUBLICATION cosift_items');
+      const directory = mkdtempSync(path.join(tmpdir(), 'cosift-stream-'));
+      try {
+        await using cosift = await open(directory);
+        const items = await cosift.createDatabase('items', { embed: { columns: ['none'] } });
+        await using sync = await items.sync({ name: 'items', from: url, ...DEFINITION, every: '1h' });
+        await sync.inStep();
+        const reason = expect.stringContaining('the publication cosift_items must be, and is not');
+        await expect.poll(() => sync.status()).toMatchObject({ state: 'failed', reason });
+        await sync.reconcile();
+        const status = await sync.status();
+        expect(status).toMatchObject({ state: 'in_step', byScan: reason });
+        const shown = describeSync('items', 'items', status);
+        expect(shown.by_scan).toBe(status.byScan);
+        expect(statusLine(shown, '')).toMatch(/^items {2}in step .* · by scan: `stream`: the publication/);
+      } finally {
+        rmSync(directory, { recursive: true });
+        await client.query('DROP PUBLICATION cosift_items');
       }
     });
 

@@ -21,7 +21,7 @@ const FAULTS = {
     source: rounds(() => ({})),
     target: {
       ...target,
-      upsert: async function* (chunks, readAt, signal) {
+      upsert: async function* (chunks, readAt, options) {
         const as_of = round.readAt.toISOString();
         const refused = { count: 0, rows: [] };
         const counts = { records: 0, refused, withheld: 0, incomplete: false };
@@ -32,8 +32,8 @@ const FAULTS = {
           as_of,
           whole_at: as_of,
         });
-        await target.remove({ ids: [], state: { name: 'items', text } }, signal);
-        yield* target.upsert(chunks, readAt, signal);
+        await target.remove({ ids: [], state: { name: 'items', text } }, options);
+        yield* target.upsert(chunks, readAt, options);
       },
     },
   },

@@ -1,13 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setImmediate as otherWork } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type DatabaseService, openDatabases, type SyncTarget } from '../../src/databases/index.js';
 import { CosiftError } from '../../src/errors.js';
+import { Sync } from '../../src/sync/index.js';
 import type { Round, SyncSource } from '../../src/sync/source.js';
 import { syncPass } from '../../src/sync/sync-pass.js';
 import { inFull } from '../helpers/full.js';
 import { Random } from '../helpers/random.js';
+import { RowSource } from '../helpers/row-source.js';
 
 /** The content of a source: numbers by key, of which the negative ones cannot become records. */
 type Content = ReadonlyMap<string, number>;
@@ -86,7 +89,7 @@ class VersionedSource implements SyncSource {
 const MISTAKES = {
   'it takes a round that was interrupted for a complete one': (target: SyncTarget): SyncTarget => ({
     ...target,
-    upsert: (chunks, readAt, signal) => {
+    upsert: (chunks, readAt, options) => {
       const untilFailure = async function* () {
         try {
           yield* chunks;
@@ -94,17 +97,17 @@ const MISTAKES = {
           // The end, for all that the caller knows.
         }
       };
-      return target.upsert(untilFailure(), readAt, signal);
+      return target.upsert(untilFailure(), readAt, options);
     },
   }),
   'it stores the bookmark before the records': (target: SyncTarget, source: VersionedSource): SyncTarget => ({
     ...target,
-    upsert: async function* (chunks, readAt, signal) {
+    upsert: async function* (chunks, readAt, options) {
       const before = JSON.parse((await target.state()).state ?? 'null');
       const bookmark = { version: source.versions.length - 1 };
       const text = JSON.stringify({ ...before, bookmark, incomplete: false });
-      if (before !== null) await target.remove({ ids: [], state: { name: 'model', text } }, signal);
-      yield* target.upsert(chunks, readAt, signal);
+      if (before !== null) await target.remove({ ids: [], state: { name: 'model', text } }, options);
+      yield* target.upsert(chunks, readAt, options);
     },
   }),
   'it continues at the bookmark after a round that was interrupted': (target: SyncTarget): SyncTarget => ({
@@ -118,11 +121,11 @@ const MISTAKES = {
   }),
   'it stores the bookmark and not the deletions': (target: SyncTarget): SyncTarget => ({
     ...target,
-    remove: (deletion, signal) => target.remove({ ids: [], state: deletion.state! }, signal),
+    remove: (deletion, options) => target.remove({ ids: [], state: deletion.state! }, options),
   }),
   'a refused row keeps its former record': (target: SyncTarget, source: VersionedSource): SyncTarget => ({
     ...target,
-    remove: (deletion, signal) =>
+    remove: (deletion, options) =>
       target.remove(
         'ids' in deletion && deletion.ids
           ? {
@@ -132,17 +135,17 @@ const MISTAKES = {
               ),
             }
           : deletion,
-        signal,
+        options,
       ),
   }),
   'it deletes what others own': (target: SyncTarget): SyncTarget => ({
     ...target,
-    remove: (deletion, signal) =>
+    remove: (deletion, options) =>
       target.remove(
         'unwritten' in deletion
           ? { ...deletion, unwritten: { version: deletion.unwritten.version } }
           : deletion,
-        signal,
+        options,
       ),
   }),
 };
@@ -213,7 +216,6 @@ async function runSchedule(
   const faulty = mistake(
     {
       ...target,
-      mark: failing(target.mark),
       state: failing(target.state),
       remove: failing(target.remove),
       upsert: async function* (...given) {
@@ -286,4 +288,24 @@ test.each(Object.entries(MISTAKES))('the schedules find that %s', async (_, mist
     for (let seed = 1; seed <= 25; seed++) await runSchedule(seed, mistake);
   };
   await expect(find()).rejects.toThrow('to deeply equal');
+});
+
+test('a sync goes on after it could not ask whether the source has changed', async () => {
+  await databases.catalog.create('looks', { model: 'model' });
+  const target = databases.writer.openSync('looks', 'look');
+  let holds = 0;
+  const failing: SyncTarget = {
+    ...target,
+    hold: async (signal) => {
+      holds += 1;
+      // The first one is that of a pass.
+      if (holds === 2) throw new CosiftError('store_failed', 'the store cannot be reached');
+      return await target.hold(signal);
+    },
+  };
+  const source = Object.assign(new RowSource([]), { hasChanged: async () => false });
+  const sync = new Sync(source, failing, { name: 'look', everyMs: 200 });
+  while (source.asked.length < 3) await otherWork();
+  await sync.close();
+  await databases.catalog.drop('looks');
 });

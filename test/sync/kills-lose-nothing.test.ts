@@ -10,7 +10,7 @@ import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { type DatabaseService, openDatabases } from '../../src/databases/index.js';
 import { parseState, type StoredSync } from '../../src/sync/sync-state.js';
 import { inFull } from '../helpers/full.js';
-import { Command, temporaryDirectory } from '../helpers/processes.js';
+import { Command, KEY, temporaryDirectory } from '../helpers/processes.js';
 import { Random } from '../helpers/random.js';
 import { createItems, differences, itemsIn, write } from './written-table.js';
 
@@ -22,8 +22,11 @@ const ROWS = 10_000;
 
 const FAULTY = fileURLToPath(new URL('./a-sync-with-a-fault.mjs', import.meta.url));
 
-/** How the process is started that follows the table `items` into the database `items` of a directory. */
-type Start = (directory: string, url: string) => Promise<ChildProcess>;
+/**
+ * How the process is started that follows the table `items` of `url` into the database `items` of a directory, which the service
+ * at `served` has open if it is given.
+ */
+type Start = (directory: string, url: string, served: string) => Promise<ChildProcess>;
 
 const MAX_DELETES = 1_000_000;
 /** Between two passes, the records are read. */
@@ -34,6 +37,34 @@ const syncRun: Start = async (directory, url) => {
   const place = ['--database', 'items', '--data', directory, '--max-deletes', String(MAX_DELETES)];
   return new Command(['sync', 'run', ...source, ...place], { ITEMS: url }).child;
 };
+
+const syncRunAt: Start = async (_, url, served) => {
+  const source = ['--from', 'env:ITEMS', '--table', 'items', '--columns', 'value', '--every', EVERY];
+  const place = ['--database', 'items', '--url', served, '--max-deletes', String(MAX_DELETES)];
+  return new Command(['sync', 'run', ...source, ...place], { ITEMS: url, COSIFT_KEY: KEY }).child;
+};
+
+/** The service that a sync writes to. */
+class Served {
+  readonly #data: string;
+  #command: Command | undefined;
+  url = '';
+
+  constructor(data: string) {
+    this.#data = data;
+  }
+
+  async start(): Promise<void> {
+    const port = this.url === '' ? '0' : new URL(this.url).port;
+    this.#command = new Command(['serve', '--port', port, '--data', this.#data], { COSIFT_ADMIN_KEY: KEY });
+    this.url = (await this.#command.waitFor('stdout', /listening on (\S+)\n/))[1] ?? '';
+  }
+
+  async kill(): Promise<void> {
+    this.#command?.child.kill('SIGKILL');
+    await this.#command?.ended();
+  }
+}
 
 const serve: Start = async (data, url) => {
   const source = { from: 'env:ITEMS', table: 'items', columns: ['value'], every: EVERY };
@@ -47,6 +78,8 @@ const withFault =
   (fault: string): Start =>
   async (directory, url) =>
     spawn(process.execPath, [FAULTY, fault, directory, url], { stdio: 'ignore' });
+
+type Victim = 'follower' | 'source' | 'service';
 
 /** What a directory has at one moment. */
 interface Sample {
@@ -120,7 +153,7 @@ describe.skipIf(NO_SERVER !== undefined)(
      * snapshot saw. The records are those of the state: a killed process leaves them so, and a running one changes the state
      * before it writes the first record of the next pass.
      */
-    async function killTwice(victim: 'follower' | 'source', start: Start, seed: number, outcome: Outcome) {
+    async function killTwice(victim: Victim, start: Start, seed: number, outcome: Outcome) {
       const random = new Random(seed);
       await withClient((client) => createItems(client, ROWS));
       const directory = await temporaryDirectory();
@@ -128,11 +161,13 @@ describe.skipIf(NO_SERVER !== undefined)(
       // Nothing is embedded: no record has this column.
       await created.catalog.create('items', { embed: { columns: ['none'] } });
       await created.close();
+      const served = new Served(directory);
+      if (start === syncRunAt) await served.start();
       const reader = await openDatabases({ directory, readOnly: true });
       let isWriting = true;
       const writers = startWriters(seed, () => isWriting, victim === 'source');
       writers.ended.catch(() => undefined);
-      let follower = await start(directory, url);
+      let follower = await start(directory, url, served.url);
       const isRunning = () => follower.exitCode === null && follower.signalCode === null;
       const killFollower = async () => {
         if (!isRunning()) return;
@@ -182,13 +217,15 @@ describe.skipIf(NO_SERVER !== undefined)(
           goOn = resolve;
         });
         if (victim === 'source') await server.kill();
+        else if (victim === 'service') await served.kill();
         else await killFollower();
         const left = await sampleOf(reader);
         if (victim === 'source') await server.restart();
+        if (victim === 'service') await served.start();
         goOn();
         outcome[left.stored === null ? 'load' : 'later'] += 1;
         await compare(left);
-        if (victim === 'follower') follower = await start(directory, url);
+        if (victim === 'follower') follower = await start(directory, url, served.url);
         await compareInStep();
       };
       try {
@@ -210,6 +247,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       } finally {
         isWriting = false;
         await killFollower();
+        await served.kill();
         await writers.ended;
         await reader.close();
       }
@@ -217,10 +255,12 @@ describe.skipIf(NO_SERVER !== undefined)(
 
     const VICTIMS = [
       ['cosift sync run', 'follower', syncRun],
+      ['the service of cosift sync run --url', 'service', syncRunAt],
+      ['cosift sync run --url', 'follower', syncRunAt],
       ['cosift serve', 'follower', serve],
       ['the source', 'source', syncRun],
     ] as const;
-    test.each(inFull(VICTIMS, VICTIMS.slice(0, 1)))(
+    test.each(inFull(VICTIMS, VICTIMS.slice(0, 2)))(
       'and nothing is lost by kill -9 of %s, under writers',
       async (_, victim, start) => {
         const outcome = { ...NOTHING };
@@ -255,13 +295,8 @@ describe.skipIf(NO_SERVER !== undefined)(
   },
 );
 
-async function stateOf(reader: DatabaseService) {
-  const target = reader.writer.openSync('items', 'items');
-  try {
-    return await target.state();
-  } finally {
-    target.release();
-  }
+function stateOf(reader: DatabaseService) {
+  return reader.writer.syncPosition('items', { name: 'items' });
 }
 
 async function sampleOf(reader: DatabaseService): Promise<Sample> {

@@ -59,7 +59,17 @@ export function Sources({ apiKey: key, onRecords }) {
 }
 
 function Source({ sync, reconcile, confirm }) {
-  const { name, database, records, refused, refused_rows, withheld, reason, last_whole_pass: whole } = sync;
+  const {
+    name,
+    database,
+    records,
+    refused,
+    refused_rows,
+    withheld,
+    reason,
+    by_scan,
+    last_whole_pass: whole,
+  } = sync;
   return html`<li>
     <div class="row">
       <b>${name}</b>
@@ -71,6 +81,7 @@ function Source({ sync, reconcile, confirm }) {
       ${whole && html`<span>all ${many(whole.read, 'row')} compared ${ago(whole.at)}: ${count(whole.written)} written, ${count(whole.deleted)} deleted</span>`}
     </p>
     ${reason !== undefined && html`<p class="fault">${reason}</p>`}
+    ${by_scan !== undefined && html`<p class="muted">by scan: ${by_scan}</p>`}
     ${
       withheld > 0 &&
       html`<p>

@@ -1,5 +1,4 @@
-import type { DatabaseService } from '../../databases/index.js';
-import { CosiftError, isCode } from '../../errors.js';
+import { isCode } from '../../errors.js';
 import type { DatabaseSettings, SyncDescription } from '../../schema/index.js';
 import type { SyncRequest } from '../../sync/followed-syncs.js';
 import type { ConfiguredSync, Sync, SyncSource } from '../../sync/index.js';
@@ -8,9 +7,10 @@ import { embedIn } from '../embed-options.js';
 import { printable, shownJson } from '../failure.js';
 import { note, writeLines } from '../output.js';
 import { count, ProgressBar, plural } from '../progress-bar.js';
-import { checkDataDirectory, openDirectory } from '../target.js';
-import { configuredIn, definitionOf, invalid, type SyncOptions } from './definition.js';
-import { type MadePass, ServerSyncs } from './server.js';
+import { checkDataDirectory } from '../target.js';
+import { configuredIn, definitionOf, invalid, isDescribed, type SyncOptions } from './definition.js';
+import { openPlace, type Place } from './place.js';
+import { type MadePass, ServerSyncs, serverConnection } from './server.js';
 import { statusLine } from './status-line.js';
 
 /** Records that `check` shows. */
@@ -26,6 +26,7 @@ export async function check(name: string | undefined, options: SyncOptions): Pro
   try {
     const { columns, key, notices } = await source.shape(signal);
     const lines = [
+      ...(await positionLines(definition, options)),
       `key: ${key.join(', ')}`,
       ...columns.map((column) => `column ${column.name}${column.type === '' ? '' : `: ${column.type}`}`),
       ...notices.map((notice) => `note: ${notice}`),
@@ -34,6 +35,25 @@ export async function check(name: string | undefined, options: SyncOptions): Pro
     await writeLines(lines.map(printable));
   } finally {
     await source.close();
+  }
+}
+
+/** What a server has of the source, so that its key and its address are checked, too. */
+async function positionLines(
+  { name, database }: { name: string; database?: string },
+  options: SyncOptions,
+): Promise<string[]> {
+  const { url } = options;
+  if (url === undefined || database === undefined) return [];
+  const { readPosition } = await import('./remote-target.js');
+  const { Transport } = await import('../../client/transport.js');
+  try {
+    const transport = new Transport(serverConnection(url, options));
+    const { records } = await readPosition(transport, database, name);
+    return [`records at ${url}: ${count(records)}`];
+  } catch (error) {
+    if (!isCode(error, 'database_not_found')) throw error;
+    return [`database "${database}" is missing at ${url}; \`cosift sync run\` creates it`];
   }
 }
 
@@ -58,7 +78,7 @@ async function firstRecords(source: SyncSource, name: string, signal: AbortSigna
 
 export async function run(name: string | undefined, options: SyncOptions): Promise<void> {
   const stop = abortOnSignal();
-  const { definition, databases } = await opened(name, options);
+  const { definition, place } = await opened(name, options);
   const bar = new ProgressBar();
   // A status that cannot be read or printed ends the command, unless it is stopping anyway.
   let onFailure: (error: unknown) => void = () => undefined;
@@ -69,25 +89,27 @@ export async function run(name: string | undefined, options: SyncOptions): Promi
   try {
     const { ensureDatabase } = await import('../../sync/ensure-database.js');
     const { onChange } = await import('../../sync/index.js');
+    const { isTemporary } = await import('../../sync/sync.js');
     const { database, embed } = definition;
     await ensureDatabase(
-      databases,
+      place.databases,
       database,
       embedIn<NonNullable<DatabaseSettings['embed']>>(embed, options),
     );
     const show = onChange(
       () => described(sync, definition),
-      ['state', 'reason', 'refused', 'withheld', 'records'],
+      ['state', 'reason', 'refused', 'withheld', 'by_scan', 'records'],
       async (description) => {
         bar.clear();
         await printStatus(description, options);
       },
     );
-    const sync: Sync = await openSync(databases, definition, {
+    await using sync: Sync = await openSync(place, definition, {
       stop,
       bar,
       everyMs: options.once ? undefined : definition.everyMs,
-      onAttempt: () => show().catch(onFailure),
+      // A server that cannot be reached is the failure of the next attempt.
+      onAttempt: () => show().catch((error) => isTemporary(error) || onFailure(error)),
     });
     if (options.once) {
       const counts = await sync.once();
@@ -98,20 +120,43 @@ export async function run(name: string | undefined, options: SyncOptions): Promi
     bar.clear();
     endStopped(stop, error, 'Run the same command to go on: rows that are stored are not embedded again.');
   } finally {
-    await databases.close();
+    await place.close();
   }
 }
 
 export async function status(name: string | undefined, options: SyncOptions): Promise<void> {
   const { url } = options;
   const descriptions =
-    url === undefined
-      ? await storedDescriptions(name, options)
-      : await (await ServerSyncs.open(url, options)).list(name);
+    url === undefined ? await storedDescriptions(name, options) : await descriptionsAt(url, name, options);
   for (const description of descriptions) {
     if (['withheld', 'failed'].includes(description.state)) process.exitCode = 1;
     await printStatus(description, options);
   }
+}
+
+/** The sources that a server follows; or, of a sync that others run, what the server has stored of it. */
+async function descriptionsAt(
+  url: string,
+  name: string | undefined,
+  options: SyncOptions,
+): Promise<SyncDescription[]> {
+  const servers = await ServerSyncs.open(url, options);
+  const wanted = await runSync(name, options);
+  if (wanted === undefined || (await servers.follows(wanted.name))) return await servers.list(name);
+  const { readPosition } = await import('./remote-target.js');
+  const { Transport } = await import('../../client/transport.js');
+  const { describeSync } = await import('../../sync/index.js');
+  const { storedStatus } = await import('../../sync/sync.js');
+  const transport = new Transport(serverConnection(url, options));
+  const position = await readPosition(transport, wanted.database, wanted.name);
+  return [describeSync(wanted.name, wanted.database, storedStatus(position))];
+}
+
+/** The sync that the options name, which the server may not follow itself. */
+async function runSync(name: string | undefined, options: SyncOptions) {
+  const { database } = options;
+  if (database !== undefined) return { name: name ?? database, database };
+  return name === undefined ? undefined : (await configuredIn(options)).find((sync) => sync.name === name);
 }
 
 async function storedDescriptions(
@@ -182,22 +227,19 @@ export function confirm(name: string | undefined, options: SyncOptions): Promise
 
 export async function remove(name: string | undefined, options: SyncOptions): Promise<void> {
   const { removeSync } = await import('../../sync/open-sync.js');
-  const { definition, databases } = await (options.database === undefined
+  const { definition, place } = await (options.database === undefined
     ? opened(name, options)
     : named(name ?? options.database, options.database, options));
   try {
     const deleteRecords = options.deleteRecords ?? false;
     const signal = abortOnSignal();
-    const deleted = await removeSync(databases, definition.database, {
-      name: definition.name,
-      deleteRecords,
-      signal,
-    });
+    const target = await place.open(definition.database, definition.name);
+    const deleted = await removeSync(target, { name: definition.name, deleteRecords, signal });
     const records = deleteRecords ? `deleted ${plural(deleted, 'record')}` : 'its records stay';
     await writeLines([`"${definition.name}" is forgotten; ${records}`]);
     if (definition.source !== undefined) await forget(definition.source, signal);
   } finally {
-    await databases.close();
+    await place.close();
   }
 }
 
@@ -215,46 +257,57 @@ async function forget(definition: ConfiguredSync['source'], signal: AbortSignal)
 }
 
 async function named(name: string, database: string, options: SyncOptions) {
-  await checkDataDirectory(options);
-  return { definition: { name, database, source: undefined }, databases: await openSyncDirectory(options) };
+  if (options.url === undefined) await checkDataDirectory(options);
+  return { definition: { name, database, source: undefined }, place: await openPlace(options) };
 }
 
 /** Makes one pass, or lets a server make it. */
 async function pass(name: string | undefined, options: SyncOptions, kind: SyncRequest): Promise<void> {
-  const { url } = options;
   const stop = abortOnSignal();
   const bar = new ProgressBar();
+  const server = await followerOf(name, options);
   try {
-    const { counts, description } = await (url === undefined
-      ? localPass(name, options, kind, stop, bar)
-      : (await ServerSyncs.open(url, options)).pass(name, kind, stop, bar));
+    const { counts, description } = await (server === undefined
+      ? ownPass(name, options, kind, stop, bar)
+      : server.pass(name, kind, stop, bar));
     bar.clear();
     await reportCounts(counts, description, options);
   } catch (error) {
     bar.clear();
-    endStopped(stop, error, url === undefined ? 'Run the same command to go on.' : 'The server goes on.');
+    endStopped(stop, error, server === undefined ? 'Run the same command to go on.' : 'The server goes on.');
   }
 }
 
-async function localPass(
+/** The server, if it is to make a pass: where it follows the source, or the options describe none. */
+async function followerOf(name: string | undefined, options: SyncOptions): Promise<ServerSyncs | undefined> {
+  const { url, from, maxDeletes } = options;
+  if (url === undefined || from !== undefined) return undefined;
+  const server = await ServerSyncs.open(url, options);
+  if ((await isDescribed(name, options)) && !(await server.follows(name as string))) return undefined;
+  if (maxDeletes === undefined) return server;
+  throw invalid('--max-deletes needs --from: a server takes the number of its config file');
+}
+
+/** Makes a pass in this process. */
+async function ownPass(
   name: string | undefined,
   options: SyncOptions,
   kind: SyncRequest,
   stop: AbortSignal,
   bar: ProgressBar,
 ): Promise<MadePass> {
-  await checkDataDirectory(options);
-  const { definition, databases } = await opened(
+  if (options.url === undefined) await checkDataDirectory(options);
+  const { definition, place } = await opened(
     name,
     options,
     'for a server, which follows the sources of its config file, give --url; stop `cosift sync run` for this command',
   );
   try {
-    const sync = await openSync(databases, definition, { stop, bar });
+    await using sync = await openSync(place, definition, { stop, bar });
     const counts = await (kind === 'reconcile' ? sync.reconcile() : sync.confirm());
     return { counts, description: await described(sync, definition) };
   } finally {
-    await databases.close();
+    await place.close();
   }
 }
 
@@ -266,13 +319,13 @@ interface OpenOptions {
 }
 
 async function openSync(
-  databases: DatabaseService,
+  place: Place,
   { name, database, source, maxDeletes }: ConfiguredSync,
   { stop, bar, everyMs, onAttempt }: OpenOptions,
 ): Promise<Sync> {
-  const { openTableSource } = await import('../../sync/index.js');
-  const { openSync } = await import('../../sync/open-sync.js');
-  return await openSync(databases, database, await openTableSource(source), {
+  const { openTableSource, Sync } = await import('../../sync/index.js');
+  const opened = await openTableSource(source);
+  return new Sync(opened, await place.open(database, name), {
     name,
     maxDeletes,
     everyMs,
@@ -288,25 +341,10 @@ async function opened(
   name: string | undefined,
   options: SyncOptions,
   advice?: string,
-): Promise<{ definition: ConfiguredSync; databases: DatabaseService }> {
+): Promise<{ definition: ConfiguredSync; place: Place }> {
   const { database, ...definition } = await definitionOf(name, options);
   if (database === undefined) throw invalid('give --database, the database that is kept in step');
-  return { definition: { ...definition, database }, databases: await openSyncDirectory(options, advice) };
-}
-
-/** `advice` says what to do while another process has the directory open. */
-async function openSyncDirectory(
-  options: SyncOptions,
-  advice = 'a server, which follows the sources of its config file, or `cosift sync run`; stop it for this command, and start it again afterwards',
-): Promise<DatabaseService> {
-  try {
-    return await openDirectory(options);
-  } catch (error) {
-    if (!isCode(error, 'data_locked')) throw error;
-    throw new CosiftError('data_locked', `another process has ${options.data} open: ${advice}`, {
-      cause: error,
-    });
-  }
+  return { definition: { ...definition, database }, place: await openPlace(options, advice) };
 }
 
 async function reportCounts(

@@ -7,35 +7,25 @@ import type { CliCommand } from '../cli-command.js';
 import { withEmbedOptions } from '../embed-options.js';
 import { parseMaxDeletes, parseTypes } from '../import/options.js';
 import { parseColumns } from '../option-values.js';
-import { checkDatabase, directoryCommand, modelFreeCommand, withModels, withServer } from '../target.js';
+import { checkDatabase, directoryCommand, withModels, withServer } from '../target.js';
 import type { SyncOptions } from './definition.js';
 
 type Action = (name: string | undefined, options: SyncOptions, command: Command) => Promise<void>;
-
-const KEY = 'columns that identify a row, comma-separated (default: the primary key)';
-const EITHER_KEY = `with --url, the API key for the server, else ${KEY}`;
 
 export function syncCommand(): Command {
   return new Command('sync')
     .description('keep databases in step with tables of PostgreSQL, MySQL, MariaDB and SQLite')
     .addCommand(
-      withoutServer(
-        sourceCommand(
-          'check',
-          'show what would be read: rights, key, columns, hazards and the first records',
-        ),
-      )
+      sourceCommand('check', 'show what would be read: rights, key, columns, hazards and the first records')
         .examples('cosift sync check --from env:SHOP_URL --table products --columns name,price')
         .action(action('check')),
     )
     .addCommand(
       withEmbedOptions(
         withPasses(
-          withoutServer(
-            sourceCommand(
-              'run',
-              'follow a source until the command is stopped; creates the database if it is missing',
-            ),
+          sourceCommand(
+            'run',
+            'follow a source until the command is stopped; creates the database if it is missing',
           ),
         ),
       )
@@ -52,20 +42,19 @@ export function syncCommand(): Command {
         .examples(
           'cosift sync run --from env:SHOP_URL --table products --columns name,price --database products --embed name',
           'cosift sync run products --once',
+          'cosift sync run products --url https://search.example.com --api-key $COSIFT_KEY',
         )
         .action(action('run')),
     )
     .addCommand(
-      named(modelFreeCommand('status'), 'source to show (default: all)')
+      named(directoryCommand('status'), 'source to show (default: all)')
         .description('show how far the sources are')
         .option('--json', 'print a line of JSON for each source')
         .examples('cosift sync status', 'cosift sync status --url http://127.0.0.1:8080')
         .action(action('status')),
     )
     .addCommand(
-      withServer(
-        withPasses(sourceCommand('reconcile', 'compare all rows now, and mend what differs', EITHER_KEY)),
-      )
+      withPasses(sourceCommand('reconcile', 'compare all rows now, and mend what differs'))
         .examples(
           'cosift sync reconcile products',
           'cosift sync reconcile products --url http://127.0.0.1:8080',
@@ -73,20 +62,14 @@ export function syncCommand(): Command {
         .action(action('reconcile')),
     )
     .addCommand(
-      withServer(
-        withPasses(
-          sourceCommand(
-            'confirm',
-            'delete the records that were withheld, and no more than were shown',
-            EITHER_KEY,
-          ),
-        ),
+      withPasses(
+        sourceCommand('confirm', 'delete the records that were withheld, and no more than were shown'),
       )
         .examples('cosift sync confirm products', 'cosift sync confirm products --url http://127.0.0.1:8080')
         .action(action('confirm')),
     )
     .addCommand(
-      withoutServer(named(directoryCommand('remove'), 'source to forget'))
+      named(directoryCommand('remove'), 'source to forget')
         .description('forget a source; its records stay')
         .option('--delete-records', 'delete its records, too')
         .examples('cosift sync remove products --delete-records')
@@ -97,10 +80,7 @@ export function syncCommand(): Command {
 function action(name: 'check' | 'run' | 'status' | 'reconcile' | 'confirm' | 'remove'): Action {
   return async (source, options, command) => {
     const actions = await import('./actions.js');
-    // Where the key is not that of a row, it is that for the server.
-    const apiKey = [options.key ?? []].flat()[0] ?? process.env.COSIFT_KEY;
-    const key = options.url === undefined ? {} : { apiKey, key: undefined };
-    await actions[name](source, { ...options, ...key, ...configuredPlace(options, command) });
+    await actions[name](source, { ...options, ...configuredPlace(options, command) });
   };
 }
 
@@ -119,7 +99,7 @@ function configuredPlace({ config, models }: SyncOptions, command: Command): Par
 }
 
 /** A command that reads a source. */
-function sourceCommand(name: string, description: string, keyMeaning = KEY): CliCommand {
+function sourceCommand(name: string, description: string): CliCommand {
   return named(
     withModels(directoryCommand(name)),
     'source of the config file, or the name of the one that the options describe',
@@ -132,7 +112,11 @@ function sourceCommand(name: string, description: string, keyMeaning = KEY): Cli
     .option('--table <name>', 'table or view to read')
     .addOption(new Option('--query <sql>', 'query to read, with --key').conflicts('table'))
     .option('--columns <names>', 'columns that the records have, comma-separated', parseColumns)
-    .option('--key <names>', keyMeaning, parseColumns)
+    .option(
+      '--key <names>',
+      'columns that identify a row, comma-separated (default: the primary key)',
+      parseColumns,
+    )
     .option('--where <sql>', 'condition in SQL on the columns of a row; other rows count as absent')
     .option(
       '--stream <name>',
@@ -154,26 +138,15 @@ function withPasses(command: CliCommand): CliCommand {
   );
 }
 
-/** Adds what each command of a source takes. */
+/** Adds what each command takes. */
 function named(command: CliCommand, description: string): CliCommand {
-  return command
+  return withServer(command, '--api-key')
     .argument('[name]', description, checkDatabase)
     .option('--database <id>', 'database that is kept in step (default for the name, too)', checkDatabase)
     .option(
       '--config <file>',
       'config file with the member sync (env: COSIFT_CONFIG; default: cosift.json if it exists)',
     );
-}
-
-/** Refuses the option of the commands that a server does by itself. */
-function withoutServer(command: CliCommand): CliCommand {
-  return command.addOption(new Option('--url <url>', 'not possible').hideHelp().argParser(refuseUrl));
-}
-
-function refuseUrl(): never {
-  throw new InvalidArgumentError(
-    'a server reads sources itself: describe the source in the member sync of its config file, or give --data or --store',
-  );
 }
 
 function parseDuration(text: string): string {

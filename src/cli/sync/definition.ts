@@ -35,7 +35,7 @@ export interface SyncOptions
 }
 
 /** Options that describe a source. */
-export const DESCRIPTION = [
+const DESCRIPTION = [
   'table',
   'query',
   'columns',
@@ -88,6 +88,11 @@ export async function definitionOf(
   };
 }
 
+/** Whether the options, or the config file, describe a source of the name. */
+export async function isDescribed(name: string | undefined, options: SyncOptions): Promise<boolean> {
+  return options.from !== undefined || (await configuredIn(options)).some((sync) => sync.name === name);
+}
+
 async function configured(name: string | undefined, options: SyncOptions): Promise<ConfiguredSync> {
   const given = DESCRIPTION.find((option) => options[option] !== undefined);
   if (given !== undefined) throw invalid(`${optionName(given)} needs --from`);
@@ -103,7 +108,7 @@ async function configured(name: string | undefined, options: SyncOptions): Promi
   );
 }
 
-export function optionName(name: string): string {
+function optionName(name: string): string {
   return `--${name === 'maxDeletes' ? 'max-deletes' : name}`;
 }
 

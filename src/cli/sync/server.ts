@@ -1,13 +1,13 @@
 import { sleep } from '../../async/sleep.js';
-import type { Transport } from '../../client/transport.js';
-import { CosiftError } from '../../errors.js';
+import type { ClientOptions, Transport } from '../../client/transport.js';
+import { CosiftError, isCode } from '../../errors.js';
 import type { SyncDescription } from '../../schema/index.js';
 import type { SyncRequest } from '../../sync/followed-syncs.js';
 import type { SyncCounts } from '../../sync/index.js';
 import { note } from '../output.js';
 import type { ProgressBar } from '../progress-bar.js';
 import { connection } from '../target.js';
-import { DESCRIPTION, invalid, optionName, type SyncOptions } from './definition.js';
+import { invalid, type SyncOptions } from './definition.js';
 
 const POLL_MS = 300;
 
@@ -28,6 +28,16 @@ export interface MadePass {
   description: SyncDescription;
 }
 
+/** How to reach the server of the options. */
+export function serverConnection(url: string, { data, apiKey }: SyncOptions): ClientOptions {
+  return connection(url, { data, url, ...(apiKey !== undefined && { key: apiKey }) }, '--api-key');
+}
+
+function unlessForbidden(error: unknown): [] {
+  if (isCode(error, 'forbidden')) return [];
+  throw error;
+}
+
 /** The sources that a server follows. */
 export class ServerSyncs {
   readonly #transport: Transport;
@@ -39,43 +49,35 @@ export class ServerSyncs {
   }
 
   static async open(url: string, options: SyncOptions): Promise<ServerSyncs> {
-    const given = [...DESCRIPTION, 'from' as const].find((option) => options[option] !== undefined);
-    if (given !== undefined) {
-      throw invalid(
-        `${optionName(given)} cannot be used with --url: a server reads the sources of its config file`,
-      );
-    }
     const { Transport } = await import('../../client/transport.js');
-    return new ServerSyncs(
-      new Transport(
-        connection(url, {
-          data: options.data,
-          url,
-          ...(options.apiKey !== undefined && { key: options.apiKey }),
-        }),
-      ),
-      options.database,
-    );
+    return new ServerSyncs(new Transport(serverConnection(url, options)), options.database);
+  }
+
+  /** Whether the server follows a source of the name. A key that may only run syncs does not see that. */
+  async follows(name: string): Promise<boolean> {
+    return (await this.#all().catch(unlessForbidden)).some((sync) => this.#isWanted(sync, name));
   }
 
   /** Returns the sources of the database that the options name, if they name one; with `name`, only that one. */
   async list(name: string | undefined, signal?: AbortSignal): Promise<SyncDescription[]> {
-    const { syncs } = await this.#transport.json<{ syncs: SyncDescription[] }>(
-      'GET',
-      '/sync',
-      { syncs: [SYNC] },
-      undefined,
-      { signal },
-    );
-    const found = syncs.filter(
-      (sync) => (name ?? sync.name) === sync.name && (this.#database ?? sync.database) === sync.database,
-    );
+    const syncs = await this.#all(signal);
+    const found = syncs.filter((sync) => this.#isWanted(sync, name));
     if (found.length > 0) return found;
     const names = syncs.map((sync) => sync.name).join(', ');
     throw new CosiftError(
       'sync_not_found',
       `the server follows ${names === '' ? 'no source: describe it in the member sync of its config file' : `only ${names}`}`,
     );
+  }
+
+  async #all(signal?: AbortSignal): Promise<SyncDescription[]> {
+    type List = { syncs: SyncDescription[] };
+    const shape = { syncs: [SYNC] } as const;
+    return (await this.#transport.json<List>('GET', '/sync', shape, undefined, { signal })).syncs;
+  }
+
+  #isWanted(sync: SyncDescription, name: string | undefined): boolean {
+    return (name ?? sync.name) === sync.name && (this.#database ?? sync.database) === sync.database;
   }
 
   /** Lets the server make a pass, and waits until it is complete. */

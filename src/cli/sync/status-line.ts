@@ -4,8 +4,9 @@ import { count, duration, plural } from '../progress-bar.js';
 
 /** The state of a source in one line. `confirm` is the command that deletes what is withheld. */
 export function statusLine(description: SyncDescription, confirm: string): string {
-  const { name, records, refused, in_step_as_of, last_whole_pass: whole } = description;
+  const { name, records, refused, in_step_as_of, by_scan, last_whole_pass: whole } = description;
   const facts = [stateOf(description, confirm), plural(records, 'record')];
+  if (by_scan !== undefined) facts.push(`by scan: ${by_scan}`);
   if (refused > 0) facts.push(`${count(refused)} refused`);
   // Otherwise it is the pass that the line is about.
   if (whole !== undefined && in_step_as_of !== undefined && whole.at < in_step_as_of) {

@@ -599,6 +599,8 @@ export interface SyncDescription {
   withheld: number;
   /** Why the last attempt failed, for people. */
   reason?: string;
+  /** Why each pass scans the table, although `stream` asks for its changes at once, for people. */
+  by_scan?: string;
   /** When the next attempt or the next pass begins. */
   next_attempt?: string;
   /** How far the running pass is. */

@@ -12,6 +12,8 @@ export interface Timeouts {
   sendMs: number;
   /** Maximum pause between the events of a stream of events. */
   heartbeatMs: number;
+  /** For a request with a hold of a sync to follow the last one. */
+  holdMs: number;
   /** Once the server stops: for the rest of a request to arrive. */
   stopMs: number;
 }
@@ -23,5 +25,6 @@ export const TIMEOUTS: Timeouts = {
   writeMs: 600_000,
   sendMs: 30_000,
   heartbeatMs: 15_000,
+  holdMs: 10_000,
   stopMs: 5_000,
 };

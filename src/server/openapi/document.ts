@@ -1,4 +1,4 @@
-import { DATABASE_ID, LIMITS, type Limits, shortId, textId } from '../../schema/index.js';
+import { DATABASE_ID, LIMITS, type Limits, shortId, textId, UUID } from '../../schema/index.js';
 import { ref } from '../../schema/json-schema.js';
 import type { Operation } from '../operation.js';
 import { publishedSchemas } from './published-schemas.js';
@@ -29,7 +29,13 @@ const PATH_PARAMETERS = [
     { anyOf: [positiveInteger, textId] },
     1,
   ),
-  parameter('name', 'Name of the alias', { type: 'string', pattern: DATABASE_ID.source }, 'places'),
+  parameter(
+    'name',
+    'Name of the alias, or of the sync',
+    { type: 'string', pattern: DATABASE_ID.source },
+    'places',
+  ),
+  parameter('hold', 'The hold of the sync', { type: 'string', pattern: UUID.source }),
   parameter('webhook_id', 'Id of the webhook', shortId),
   parameter('key_id', 'Id of the key', shortId),
 ];

@@ -7,6 +7,7 @@ import { DOCUMENTS } from './documents.js';
 import { EMBEDDINGS } from './embeddings.js';
 import { EXPORT } from './export.js';
 import { HEALTH } from './health.js';
+import { HELD_SYNC } from './held-sync.js';
 import { KEYS } from './keys.js';
 import { MCP } from './mcp.js';
 import { METRICS } from './metrics.js';
@@ -30,6 +31,7 @@ export const RESOURCES: Resource = {
   ...ALIASES,
   ...REEMBEDDING,
   ...SYNC,
+  ...HELD_SYNC,
   ...KEYS,
   ...MCP,
   ...BACKUP,

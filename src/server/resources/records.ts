@@ -1,24 +1,13 @@
-import type { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { DatabaseService } from '../../databases/index.js';
+import type { FastifyRequest } from 'fastify';
 import { CosiftError, withoutPlace } from '../../errors.js';
-import {
-  checkDeleteRequest,
-  isKeyReference,
-  type LineFailure,
-  parseJson,
-  type RecordPatch,
-  UUID,
-} from '../../schema/index.js';
-import { callerOf, checkKeyAgain, databaseOf, refuseFiltered, scopeOf } from '../admission/access.js';
+import { checkDeleteRequest, isKeyReference, parseJson, type RecordPatch, UUID } from '../../schema/index.js';
+import { callerOf, databaseOf, refuseFiltered, scopeOf } from '../admission/access.js';
 import { withAbortAndTimeout, withTimeout } from '../admission/deadlines.js';
-import { bodyChunks } from '../http/body-chunks.js';
 import { flag, matching, type Values, wholeNumber } from '../http/query-parameters.js';
 import { sendJson } from '../http/send-json.js';
-import { NDJSON, sendStream } from '../http/streamed-response.js';
-import type { KeyStore } from '../keys/key-store.js';
 import { MODEL_ERRORS, WRITE_ERRORS } from '../operation.js';
-import type { Dependencies, Resource } from './resource.js';
+import type { Resource } from './resource.js';
+import { optionsOf, sendLines } from './writes.js';
 
 const RECORD_QUERY = {
   vectors: flag(
@@ -227,41 +216,6 @@ export const RECORDS: Resource = {
       },
   },
 };
-
-/** Sends the events of lines, which `write` writes while they arrive. */
-async function sendLines(
-  { keys, timeouts, inFlight }: Dependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  write: DatabaseService['writer']['upsertLines'],
-): Promise<FastifyReply> {
-  const { body } = request;
-  if (body === undefined) throw new CosiftError('invalid_request', 'the body is missing');
-  const id = databaseOf(request);
-  // Nothing is read while the client does not read the response, and the lines end when none is completed for `bodyMs`, so
-  // the stream always ends.
-  return sendStream(request, reply, inFlight.closing, {
-    type: NDJSON,
-    open: (signal) => {
-      const chunks = bodyChunks(body as Readable, timeouts.bodyMs, signal);
-      const { caller, check } = optionsOf(request, keys, signal);
-      return write(id, chunks, { signal, caller, check });
-    },
-    lastLine: (failure) => ({ type: 'error', ...failure }) satisfies LineFailure,
-  });
-}
-
-function optionsOf(request: FastifyRequest, keys: KeyStore, signal: AbortSignal) {
-  return {
-    signal,
-    caller: callerOf(request).path,
-    scope: scopeOf(request),
-    // The key may have been revoked or have expired while the texts were embedded or the write waited.
-    check: () => checkKeyAgain(keys, request),
-    // A write that waits for a re-embedding of its database gives up its place among the writes of all databases.
-    onWait: () => request.resources?.yieldPlace(),
-  };
-}
 
 function recordIdOf(request: FastifyRequest): number | string {
   const { rid: text } = request.params as { rid: string };

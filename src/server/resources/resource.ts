@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DatabaseService, Readiness, RecordForm } from '../../databases/index.js';
 import type { ComponentName, Limits } from '../../schema/index.js';
 import type { FollowedSyncs } from '../../sync/followed-syncs.js';
+import type { HeldSyncs } from '../../sync/held-syncs.js';
 import type { InFlight } from '../admission/in-flight.js';
 import type { Inject } from '../http/own-requests.js';
 import type { PageAccess } from '../http/page-origin.js';
@@ -19,6 +20,7 @@ export interface Dependencies {
   keys: KeyStore;
   webhooks: Webhooks;
   syncs: FollowedSyncs;
+  held: HeldSyncs;
   limits: Limits;
   timeouts: Timeouts;
   inFlight: InFlight;

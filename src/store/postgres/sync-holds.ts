@@ -68,5 +68,5 @@ export async function holdSync(
 }
 
 function lostHold(name: string): CosiftError {
-  return new CosiftError('store_failed', `the lock of the sync "${name}" was lost with its connection`);
+  return new CosiftError('hold_lost', `the lock of the sync "${name}" was lost with its connection`);
 }

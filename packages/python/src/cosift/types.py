@@ -987,6 +987,8 @@ class SyncDescription(TypedDict):
     """Records that wait for a confirmation to be deleted."""
     reason: NotRequired[str]
     """Why the last attempt failed, for people."""
+    by_scan: NotRequired[str]
+    """Why each pass scans the table, although `stream` asks for its changes at once, for people."""
     next_attempt: NotRequired[str]
     """When the next attempt or the next pass begins."""
     progress: NotRequired[SyncDescriptionProgress]

@@ -63,6 +63,8 @@ export class ChangeLog {
   #moved: { from: string; to: bigint } | undefined;
   /** No slot is looked at before this moment of `performance.now()`. */
   #rest = 0;
+  /** Why no slot could be looked at, until one can. */
+  #reason: string | undefined;
 
   /** `writer` is not used for anything else. */
   constructor(name: string, writer: SourceConnection) {
@@ -72,6 +74,11 @@ export class ChangeLog {
 
   close(): Promise<void> {
     return this.#writer.close();
+  }
+
+  /** Why the log cannot be used, so that each pass scans the table; undefined while it can. */
+  get unusable(): string | undefined {
+    return this.#reason;
   }
 
   /** @throws {CosiftError} `source_failed` where the server, the table or the user does not allow it. */
@@ -101,14 +108,20 @@ export class ChangeLog {
   async hasChanged(connection: SourceConnection, signal: AbortSignal): Promise<boolean> {
     if (performance.now() < this.#rest) return false;
     try {
+      this.#reason = undefined;
       return await this.#look(connection, signal);
     } catch (error) {
       const isTemporary = isCode(error, 'source_unavailable') && codeOf(error.cause) !== FULL;
       // If it lasts, the round fails, too.
       if (isTemporary) return true;
-      this.#rest = performance.now() + FAILED_PAUSE_MS;
+      this.#rests(FAILED_PAUSE_MS, error instanceof Error ? error.message : String(error));
       throw error;
     }
+  }
+
+  #rests(pauseMs: number, reason: string): void {
+    this.#rest = performance.now() + pauseMs;
+    this.#reason = reason;
   }
 
   async #look(connection: SourceConnection, signal: AbortSignal): Promise<boolean> {
@@ -287,17 +300,23 @@ export class ChangeLog {
   /** Makes the publication and the slot. Returns false where other transactions are open for too long. */
   async #create(connection: SourceConnection, signal: AbortSignal): Promise<boolean> {
     await this.#publish(connection, signal);
-    const snapshot = await connection.snapshot({ signal, rls: false });
+    // Not the given signal: a server that was asked for a slot makes it, also for a connection that was closed.
+    const snapshot = await connection.snapshot({ signal: AbortSignal.timeout(2 * CREATE_MS), rls: false });
     try {
       await snapshot.rows(`SET LOCAL statement_timeout = ${CREATE_MS}`);
       const create = "SELECT pg_create_logical_replication_slot($1, 'pgoutput')::text";
       await answered(snapshot.rows(create, [this.#name]));
+      if (signal.aborted) await dropSlot(snapshot, this.#name);
+      signal.throwIfAborted();
       this.#isNew = true;
       this.#next = undefined;
       return true;
     } catch (error) {
       if (!(error instanceof CosiftError) || codeOf(error.cause) !== CANCELLED) throw error;
-      this.#rest = performance.now() + CREATE_PAUSE_MS;
+      this.#rests(
+        CREATE_PAUSE_MS,
+        'other transactions are open, so that the server makes no replication slot',
+      );
       return false;
     } finally {
       await snapshot.end();

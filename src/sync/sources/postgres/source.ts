@@ -57,6 +57,10 @@ export class PostgresSource implements SyncSource {
       });
   }
 
+  get byScan(): string | undefined {
+    return this.#log?.unusable;
+  }
+
   async shape(signal: AbortSignal): Promise<SourceShape> {
     const { snapshot, relation } = await this.#open(signal);
     await snapshot.end();

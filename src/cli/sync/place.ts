@@ -1,0 +1,58 @@
+import type { SyncTarget } from '../../databases/index.js';
+import { CosiftError, isCode } from '../../errors.js';
+import type { CreatableDatabases } from '../../sync/ensure-database.js';
+import { openDirectory } from '../target.js';
+import type { SyncOptions } from './definition.js';
+import { serverConnection } from './server.js';
+
+/** Where the records of a source are: a data directory, a PostgreSQL database, or a running server. */
+export interface Place {
+  readonly databases: CreatableDatabases;
+  /** Opens the target of a sync, which the caller releases. */
+  open(database: string, name: string): Promise<SyncTarget>;
+  close(): Promise<void>;
+}
+
+/** Opens a place. `advice` says what to do while another process has the directory open. */
+export async function openPlace(
+  options: SyncOptions,
+  advice = 'a server or `cosift sync run`; give --url for a server that does not follow the source itself, or stop it for this command, and start it again afterwards',
+): Promise<Place> {
+  return options.url === undefined
+    ? await localPlace(options, advice)
+    : await remotePlace(options.url, options);
+}
+
+async function localPlace(options: SyncOptions, advice: string): Promise<Place> {
+  const { creatableOf } = await import('../../sync/ensure-database.js');
+  const { openTarget } = await import('../../sync/open-sync.js');
+  try {
+    const service = await openDirectory(options);
+    return {
+      databases: creatableOf(service),
+      open: (database, name) => openTarget(service, database, name),
+      close: () => service.close(),
+    };
+  } catch (error) {
+    if (!isCode(error, 'data_locked')) throw error;
+    throw new CosiftError('data_locked', `another process has ${options.data} open: ${advice}`, {
+      cause: error,
+    });
+  }
+}
+
+async function remotePlace(url: string, options: SyncOptions): Promise<Place> {
+  const { Client } = await import('../../client/client.js');
+  const { Transport } = await import('../../client/transport.js');
+  const { RemoteTarget } = await import('./remote-target.js');
+  const connection = serverConnection(url, options);
+  const client = new Client(connection);
+  return {
+    databases: {
+      describe: (name) => client.database(name).describe(),
+      create: (id, settings) => client.createDatabase(id, settings),
+    },
+    open: async (database, name) => new RemoteTarget(new Transport(connection), database, name),
+    close: () => client.close(),
+  };
+}

@@ -1,0 +1,118 @@
+import path from 'node:path';
+import { Client } from 'cosift/client';
+import { describe, expect, test } from 'vitest';
+import { MariaDbServer, NO_MARIADB } from '../../scripts/mariadb/server.js';
+import { Command, cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
+import { createShop, NO_SQLITE, sqlite } from '../sync/sqlite.js';
+
+/** The data of the records by their keys. */
+async function dataAt(url: string): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {};
+  for await (const { key, data } of new Client({ url, key: KEY }).database('shop').queryAll())
+    found[String(key)] = data;
+  return found;
+}
+
+describe.skipIf(NO_SQLITE !== undefined)(`a server${NO_SQLITE ? ` (${NO_SQLITE})` : ''}`, () => {
+  test('gets the rows of a file that another process reads', async () => {
+    const directory = await temporaryDirectory();
+    const file = path.join(directory, 'shop.db');
+    await createShop(file);
+    const { command: server, url } = await serve(path.join(directory, 'data'));
+    const source = ['--from', `sqlite:${file}`, '--table', 'products', '--columns', 'name,price'];
+    const place = ['--database', 'shop', '--url', url, '--api-key', KEY];
+    const sync = (command: string, ...args: string[]) =>
+      cosift('sync', command, ...source, ...place, ...args);
+    expect((await sync('check')).stdout).toContain(`database "shop" is missing at ${url}`);
+    // Nothing is embedded: no record has text there.
+    expect(await sync('run', '--once', '--embed', 'price')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('40 rows: 39 written, 0 unchanged, 0 deleted, 1 refused'),
+    });
+    expect((await sync('check')).stdout).toContain(`records at ${url}: 39`);
+    const runner = new Command(['sync', 'run', ...source, ...place, '--every', '20ms']);
+    await runner.waitFor('stdout', /in step/);
+    await sqlite(file, "UPDATE products SET name = 'new' WHERE id = 1", 'DELETE FROM products WHERE id = 2');
+    await expect.poll(() => dataAt(url)).toMatchObject({ 'shop/1': { name: 'new', price: 1 } });
+    await expect.poll(async () => Object.keys(await dataAt(url))).toHaveLength(38);
+    const second = new Command(['sync', 'run', ...source, ...place]);
+    await second.waitFor('stdout', /waiting: .*another open sync of the name "shop"/);
+    await sqlite(file, 'DELETE FROM products WHERE id > 10 AND id < 40');
+    await runner.waitFor('stdout', /withheld/);
+    runner.child.kill('SIGTERM');
+    expect(await runner.ended()).toBe(0);
+    // It goes on once the other one has released the sync.
+    await second.waitFor('stdout', /withheld/);
+    second.child.kill('SIGTERM');
+    await second.ended();
+    const status = () => cosift('sync', 'status', ...place);
+    expect(await status()).toMatchObject({ code: 1, stdout: expect.stringContaining('lacks 29 records') });
+    expect(await sync('confirm')).toMatchObject({ code: 0, stdout: expect.stringContaining('29 deleted') });
+    expect((await status()).stdout).toMatch(/^shop {2}in step as of .* · 9 records · 1 refused\n$/);
+    expect(Object.keys(await dataAt(url))).toHaveLength(9);
+    expect(await cosift('sync', 'remove', ...place, '--delete-records')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('deleted 9 records'),
+    });
+    expect(await dataAt(url)).toEqual({});
+    for (const [args, reason] of [
+      [['--api-key', 'wrong'], 'the key is not valid'],
+      [['--key', 'nothing'], 'no such column: source.nothing'],
+    ] as const)
+      expect(await sync('run', '--once', ...args)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(reason),
+      });
+    server.child.kill('SIGTERM');
+    await server.ended();
+  });
+});
+
+describe.skipIf(NO_MARIADB !== undefined)(`MariaDB${NO_MARIADB ? ` (${NO_MARIADB})` : ''}`, () => {
+  test('is checked and followed into a directory and into a server', async () => {
+    const source = await MariaDbServer.start('--skip-ssl');
+    try {
+      const from = await source.createDatabase();
+      const { default: mysql } = await import('mysql2/promise');
+      const client = await mysql.createConnection({ uri: from, multipleStatements: true });
+      const fill = "INSERT INTO products VALUES (1, 'Kettle', 29.90), (2, 'Toaster', 35)";
+      await client.query(
+        `CREATE TABLE products (id int PRIMARY KEY, name text, price decimal(9, 2)); ${fill}`,
+      );
+      const directory = await temporaryDirectory();
+      const { command: server, url } = await serve(path.join(directory, 'served'));
+      const described = [
+        '--from',
+        from,
+        '--table',
+        'products',
+        '--columns',
+        'name,price',
+        '--database',
+        'shop',
+      ];
+      expect((await cosift('sync', 'check', ...described)).stdout).toContain(
+        '{"key":"shop/1","data":{"name":"Kettle","price":29.9}}',
+      );
+      const run = (...place: string[]) =>
+        cosift('sync', 'run', '--once', ...described, '--embed', 'price', ...place);
+      const places = [
+        ['--data', path.join(directory, 'own')],
+        ['--url', url, '--api-key', KEY],
+      ];
+      for (const place of places)
+        expect((await run(...place)).stdout).toContain('2 rows: 2 written, 0 unchanged, 0 deleted');
+      await client.query('UPDATE products SET price = 30 WHERE id = 1; DELETE FROM products WHERE id = 2');
+      await client.end();
+      for (const place of places) {
+        const again = await cosift('sync', 'run', '--once', ...described, ...place);
+        expect(again.stdout).toContain('1 row: 1 written, 0 unchanged, 1 deleted');
+      }
+      expect(await dataAt(url)).toEqual({ 'shop/1': { name: 'Kettle', price: 30 } });
+      server.child.kill('SIGTERM');
+      await server.ended();
+    } finally {
+      await source.stop();
+    }
+  });
+});
