@@ -254,7 +254,7 @@ impl<L: Lanes> Meta<L> {
     ) {
         let query = scan.query;
         let weights = &query.weights;
-        // SAFETY: the caller's contract.
+        // SAFETY: the caller's contract; each candidate that is added is written to the room that was reserved.
         unsafe {
             let fine = L::floats(fine, byte_offset * query.codes.fine_sum - query.axis_dot);
             let high = L::floats(high, query.codes.coarse.bias);
@@ -284,15 +284,21 @@ impl<L: Lanes> Meta<L> {
             }
             kept &= L::at_least(L::splat(scan.ceiling), L::sub(estimate, error));
             let (estimates, errors) = (L::store(estimate), L::store(error));
+            // The room is checked once, because a check for each candidate takes longer than to write it.
+            scan.found.reserve(TILE_RECORDS);
+            let mut end = scan.found.len();
+            let first = scan.found.as_mut_ptr();
             while kept != 0 {
                 let lane = kept.trailing_zeros() as usize;
                 kept &= kept - 1;
-                scan.found.push(Candidate {
+                first.add(end).write(Candidate {
                     slot: (tile * TILE_RECORDS + lane) as u16,
                     estimate: estimates[lane],
                     error: errors[lane],
                 });
+                end += 1;
             }
+            scan.found.set_len(end);
         }
     }
 }
