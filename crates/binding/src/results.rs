@@ -159,12 +159,14 @@ pub struct NativePagePlace {
 
 impl From<Pages> for NativePages {
     fn from(pages: Pages) -> Self {
+        let bytes: usize = pages.iter().flatten().map(|page| page.body.len()).sum();
         let mut bodies = Vec::new();
         let mut place = |page: Page| {
             // The only page is not copied.
-            if bodies.is_empty() {
+            if page.body.len() == bytes {
                 bodies = page.body;
             } else {
+                bodies.reserve_exact(bytes - bodies.len());
                 bodies.extend_from_slice(&page.body);
             }
             NativePagePlace {

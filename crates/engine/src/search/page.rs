@@ -12,7 +12,7 @@ use crate::search::highlights::Highlights;
 use crate::search::passages::PassageWriter;
 use crate::search::record_writer::RecordWriter;
 use crate::search::score_parts::ScoreParts;
-use crate::snapshot::{Snapshot, VectorWriter};
+use crate::snapshot::{Snapshot, VectorWriter, read_ahead};
 
 /// An answered request.
 #[derive(Clone, Debug)]
@@ -133,6 +133,9 @@ impl<P: PagePosition> PageContent<'_, P> {
             shown: self.request.shown_columns(&self.snapshot.names),
             vectors: (self.request.vectors).then(|| VectorWriter::new(self.fingerprint)),
         };
+        for record in self.records.iter().take(self.request.limit) {
+            read_ahead(self.snapshot.at(record.row));
+        }
         let mut shown = 0;
         for record in self.records.iter().take(self.request.limit) {
             let (block, slot) = self.snapshot.at(record.row);

@@ -45,7 +45,7 @@ pub(crate) use identity_index::IdentityIndex;
 pub(crate) use index_files::IndexFiles;
 pub(crate) use new_row::{NewRow, Times};
 pub(crate) use published::{Published, PublishedCell};
-pub(crate) use record_body::write_data_and_times;
+pub(crate) use record_body::{read_ahead, write_data_and_times};
 pub(crate) use saved_snapshot::SavedSnapshot;
 pub(crate) use selection::{EXPENSIVE_NS, Selection};
 pub(crate) use unusable::Unusable;
