@@ -70,6 +70,12 @@ pub fn refine(codes: &Codes, query: &Query, wanted: &mut Wanted<'_>, found: &mut
     }
 }
 
+/// Prefetches what [`refine`] reads first of candidates.
+pub fn prefetch(codes: &Codes, found: &[Candidate]) {
+    // SAFETY: the kernel is available.
+    unsafe { (kernel().prefetch)(codes, found) }
+}
+
 /// The dot product of two vectors of Q30 components, in Q60.
 ///
 /// # Panics

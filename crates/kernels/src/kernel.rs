@@ -17,6 +17,7 @@ pub(crate) struct Kernel {
     pub(crate) available: fn() -> bool,
     pub(crate) scan_codes: unsafe fn(&Codes, Residence, &mut [Scan<'_>]),
     pub(crate) refine: unsafe fn(&Codes, &Query, &mut Wanted<'_>, &mut Vec<Candidate>),
+    pub(crate) prefetch: unsafe fn(&Codes, &[Candidate]),
     pub(crate) exact: unsafe fn(&[i32], &[i32]) -> i64,
     pub(crate) rotate: unsafe fn(&[f32], usize, &[f32], &mut [f32]),
     pub(crate) integers_between: unsafe fn(&[u64], u64, u64, &Mask) -> Mask,
@@ -50,6 +51,11 @@ macro_rules! kernel {
         ) {
             // SAFETY: as for `scan_codes`.
             unsafe { $crate::refine::refine::<$lanes>(codes, query, wanted, found) }
+        }
+        $(#[target_feature(enable = $feature)])*
+        unsafe fn prefetch(codes: &$crate::codes::Codes, found: &[$crate::scan::Candidate]) {
+            // SAFETY: as for `scan_codes`.
+            unsafe { $crate::refine::prefetch::<$lanes>(codes, found) }
         }
         $(#[target_feature(enable = $feature)])*
         unsafe fn exact(query: &[i32], record: &[i32]) -> i64 {
@@ -107,6 +113,7 @@ macro_rules! kernel {
             available: $available,
             scan_codes,
             refine,
+            prefetch,
             exact,
             rotate,
             integers_between,

@@ -45,8 +45,8 @@ pub use allocator::return_freed_memory;
 pub use codec::Codec;
 pub use codes::Codes;
 pub use detect::{
-    add_nearness, exact, find_near, floats_between, integers_between, kernel_name, refine, rotate,
-    scan_codes, split_integers_between,
+    add_nearness, exact, find_near, floats_between, integers_between, kernel_name, prefetch,
+    refine, rotate, scan_codes, split_integers_between,
 };
 pub use layout::{BLOCK_RECORDS, Layout, TILE_RECORDS};
 pub use nearness::{NEAREST, Nearness};

@@ -7,6 +7,7 @@
 use crate::codes::{Codes, RowResiduals};
 use crate::dots::nibble_sums;
 use crate::lanes::Lanes;
+use crate::layout::{Plane, TILE_RECORDS};
 use crate::nibble_codes::NibbleCodes;
 use crate::parts::{CoarseLow, Factors, FineLow, Part, TailHigh, TailLow};
 use crate::query::{Query, Weights};
@@ -39,6 +40,25 @@ pub(crate) unsafe fn refine<L: Lanes>(
         refine_by_plane::<L, TailLow>(codes, query, wanted, found);
         refine_by_plane::<L, FineLow>(codes, query, wanted, found);
         refine_by_remainder::<L>(codes, query, wanted, found);
+    }
+}
+
+/// Prefetches what [`refine`] reads first of candidates: the fields of their tiles, and their rows of the first plane.
+///
+/// # Safety
+/// As for [`refine`].
+#[inline(always)]
+pub(crate) unsafe fn prefetch<L: Lanes>(codes: &Codes, found: &[Candidate]) {
+    let layout = codes.layout();
+    for candidate in found {
+        let slot = usize::from(candidate.slot);
+        let fields = &codes.tile(slot / TILE_RECORDS)[layout.meta_offset()..];
+        let bytes = layout.plane_bytes(Plane::TailHigh);
+        let row = &codes.plane(Plane::TailHigh)[slot * bytes..][..bytes];
+        for line in fields.chunks(CACHE_LINE).chain(row.chunks(CACHE_LINE)) {
+            // SAFETY: the caller guarantees the CPU; any address may be prefetched.
+            unsafe { L::prefetch(line.as_ptr()) };
+        }
     }
 }
 

@@ -178,15 +178,6 @@ impl<'a> BlockBounds<'a> {
         taken
     }
 
-    /// As [`BlockBounds::take_best`], and leaves the candidates as they are.
-    pub(crate) fn copy_best(&self, candidates: &[Candidate], count: usize) -> Vec<Candidate> {
-        let mut best = self.best(candidates, count);
-        let numbered = candidates.iter().enumerate();
-        numbered
-            .filter_map(|(at, candidate)| best.takes(at).then_some(*candidate))
-            .collect()
-    }
-
     fn best(&self, candidates: &[Candidate], count: usize) -> BestEstimates {
         let (_, ceiling) = self.search.needed_scores();
         // Each estimate is computed once, because one of several parts takes longer than a comparison.

@@ -7,14 +7,14 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use cosift_kernels::{Candidate, Query, Residence, Scan, scan_codes};
+use cosift_kernels::{Candidate, Query, Residence, Scan, prefetch, scan_codes};
 
 use crate::columns::Mask;
 use crate::search::answer::answer;
 use crate::search::blend::BlockParts;
 use crate::search::block_bounds::BlockBounds;
 use crate::search::bounds::ScoreRange;
-use crate::search::candidates::{preview, rank};
+use crate::search::candidates::{Candidates, drop_unwanted, preview, rank, take_best};
 use crate::search::found_in_block::{FoundInBlock, RankingScratch};
 use crate::search::passage_rows::{PassageRows, SeveralPassages, scan_later};
 use crate::search::running::RunningSearch;
@@ -24,6 +24,8 @@ use crate::snapshot::Block;
 #[derive(Default)]
 pub(crate) struct Scratch {
     first_passes: Vec<FirstPass>,
+    /// The records that each search selects in the block whose heads are compared; `None` for a search that selects none.
+    masks: Vec<Option<Mask>>,
     pub(crate) ranking: RankingScratch,
     /// Bytes of codes read since they were last reported.
     pub(crate) bytes: u64,
@@ -35,17 +37,18 @@ const KEPT_PARTS: usize = 8;
 /// The result of pass 1 over a block.
 #[derive(Default)]
 struct FirstPass {
-    /// The records that each search selects; `None` for a search that selects none.
-    masks: Vec<Option<Mask>>,
     /// Candidates of each search.
     candidates: Vec<Vec<Candidate>>,
+    /// The best of them, once their full codes were compared.
+    refined: Vec<Vec<Candidate>>,
     /// What records have of the parts of the scores of each search; `None` for a search whose scores are cosines.
     parts: Vec<Option<BlockParts>>,
-    /// The records with several passages that each search selects; they are not in `masks`.
+    /// The records with several passages that each search selects; empty where there are none.
     several: Vec<Option<Mask>>,
     /// The vectors of these records that pass 1 did not exclude.
     rows: Vec<PassageRows>,
-    /// The records with equal vectors that each search selects; of these, only the first of each group is in `masks`.
+    /// The records with equal vectors that each search selects; of these, only the first of each group is a candidate. Empty
+    /// where there are none.
     equal: Vec<Option<Mask>>,
 }
 
@@ -57,7 +60,7 @@ pub(crate) fn scan_block(
     give_way: &mut dyn FnMut(),
 ) {
     let mut first = scratch.first_passes.pop().unwrap_or_default();
-    first.run(block, searches, &mut scratch.bytes);
+    first.run(block, searches, scratch);
     for (at, search) in searches.iter().enumerate() {
         give_way();
         let (found, candidates) = first.of_search(at, block, search);
@@ -68,31 +71,42 @@ pub(crate) fn scan_block(
     scratch.first_passes.push(first);
 }
 
-/// Scans the first blocks for all of `searches`. The best candidates of all of these blocks raise the score floor, and
-/// give its first estimate, before any other candidate is refined. `give_way` is called after each piece of the work.
-pub(crate) fn scan_first_blocks(
+/// Scans several blocks for all of `searches`. The best candidates of all of these blocks raise the score floor and its
+/// estimate before any other candidate is refined. While the candidates of a search are refined, those of the next one are
+/// fetched from memory. `give_way` is called after each piece of the work.
+pub(crate) fn scan_blocks(
     blocks: &[&Block],
     searches: &[&RunningSearch],
     scratch: &mut Scratch,
     give_way: &mut dyn FnMut(),
 ) {
     let mut first_passes = std::mem::take(&mut scratch.first_passes);
-    first_passes.resize_with(blocks.len(), FirstPass::default);
+    first_passes.resize_with(blocks.len().max(first_passes.len()), FirstPass::default);
+    let records = blocks.iter().map(|block| block.len()).sum();
     for (block, first) in blocks.iter().zip(&mut first_passes) {
-        first.run(block, searches, &mut scratch.bytes);
+        first.run(block, searches, scratch);
+        for (at, search) in searches.iter().enumerate() {
+            let (found, candidates) = first.of_search(at, block, search);
+            take_best((block, records), search, &found, candidates);
+        }
         for (at, search) in searches.iter().enumerate() {
             give_way();
+            let next = first.refined.get(at + 1);
+            prefetch(&block.coded.codes, next.map_or(&[], Vec::as_slice));
             let (found, candidates) = first.of_search(at, block, search);
             let lowest = &mut scratch.ranking.lowest;
-            preview(block, search, &found, candidates, lowest);
+            preview(block, search, &found, candidates.refined, lowest);
         }
     }
     for (block, first) in blocks.iter().zip(&mut first_passes) {
         for (at, search) in searches.iter().enumerate() {
             give_way();
+            if let Some(next) = searches.get(at + 1) {
+                let (found, candidates) = first.of_search(at + 1, block, next);
+                drop_unwanted(&found, candidates.others);
+                prefetch(&block.coded.codes, candidates.others);
+            }
             let (found, candidates) = first.of_search(at, block, search);
-            let (floor, _) = search.needed_scores();
-            candidates.retain(|candidate| found.bounds.highest(candidate) >= floor);
             scratch.bytes += rank(block, search, &found, candidates, &mut scratch.ranking);
             scratch.ranking.lowest.clear();
         }
@@ -101,15 +115,17 @@ pub(crate) fn scan_first_blocks(
 }
 
 impl FirstPass {
-    /// Compares the heads of a block's codes. Adds the bytes read to `bytes`.
-    fn run(&mut self, block: &Block, searches: &[&RunningSearch], bytes: &mut u64) {
-        self.masks.clear();
-        self.masks
-            .extend(searches.iter().map(|search| select(block, search)));
-        self.candidates.resize_with(searches.len(), Vec::new);
-        self.candidates.iter_mut().for_each(Vec::clear);
-        self.find_parts(block, searches);
-        let ranges: Vec<ScoreRange> = (searches.iter().zip(&mut self.masks).zip(&self.parts))
+    /// Compares the heads of a block's codes.
+    fn run(&mut self, block: &Block, searches: &[&RunningSearch], scratch: &mut Scratch) {
+        let Scratch { masks, bytes, .. } = scratch;
+        masks.clear();
+        masks.extend(searches.iter().map(|search| select(block, search)));
+        for found in [&mut self.candidates, &mut self.refined] {
+            found.resize_with(searches.len(), Vec::new);
+            found.iter_mut().for_each(Vec::clear);
+        }
+        self.find_parts(block, searches, masks);
+        let ranges: Vec<ScoreRange> = (searches.iter().zip(&mut *masks).zip(&self.parts))
             .map(|((search, mask), parts)| {
                 let bounds = BlockBounds::new(search, block, parts.as_ref());
                 if let Some(mask) = mask {
@@ -118,8 +134,8 @@ impl FirstPass {
                 bounds.range()
             })
             .collect();
-        self.split_off_several(block);
-        self.split_off_equal(block, searches);
+        self.split_off_several(block, masks);
+        self.split_off_equal(block, searches, masks);
         let queries: Vec<&Query> = (searches.iter())
             .map(|search| search.query.coded_for(block))
             .collect();
@@ -127,7 +143,7 @@ impl FirstPass {
         for (at, found) in self.candidates.iter_mut().enumerate() {
             let (query, range) = (queries[at], ranges[at]);
             let bounds = BlockBounds::new(searches[at], block, self.parts[at].as_ref());
-            scans.extend(self.masks[at].as_ref().map(|mask| Scan {
+            scans.extend(masks[at].as_ref().map(|mask| Scan {
                 query,
                 mask: &mask.0,
                 floor: range.floor,
@@ -137,7 +153,7 @@ impl FirstPass {
             }));
         }
         for (at, rows) in self.rows.iter_mut().enumerate() {
-            let several = self.several[at].as_ref();
+            let several = self.several.get(at).and_then(Option::as_ref);
             scans.extend(several.map(|records| rows.begin(queries[at], records, ranges[at].floor)));
         }
         let codes = &block.coded.codes;
@@ -171,15 +187,13 @@ impl FirstPass {
     }
 
     /// Moves the records with several passages from `masks` to `several`.
-    fn split_off_several(&mut self, block: &Block) {
-        self.rows
-            .resize_with(self.masks.len(), PassageRows::default);
+    fn split_off_several(&mut self, block: &Block, masks: &mut [Option<Mask>]) {
+        self.rows.resize_with(masks.len(), PassageRows::default);
         self.several.clear();
         let Some(passages) = &block.body.passages else {
-            self.several.resize(self.masks.len(), None);
             return;
         };
-        for selected in &mut self.masks {
+        for selected in masks {
             let several = selected.as_mut().and_then(|mask| {
                 let mut several = mask.clone();
                 several.and(&passages.records);
@@ -192,28 +206,40 @@ impl FirstPass {
     }
 
     /// Leaves one record of each group with equal vectors in `masks`: the others have the same cosine.
-    fn split_off_equal(&mut self, block: &Block, searches: &[&RunningSearch]) {
+    fn split_off_equal(
+        &mut self,
+        block: &Block,
+        searches: &[&RunningSearch],
+        masks: &mut [Option<Mask>],
+    ) {
         self.equal.clear();
-        for (search, selected) in searches.iter().zip(&mut self.masks) {
+        let Some(equal) = &block.body.equal else {
+            return;
+        };
+        for (search, selected) in searches.iter().zip(masks) {
             // Records with equal vectors may differ in the other parts.
-            let equal = (block.body.equal.as_ref()).filter(|_| search.blend.is_none());
-            self.equal
-                .push(selected.as_mut().zip(equal).and_then(|(mask, equal)| {
-                    let mut grouped = mask.clone();
-                    grouped.and(&equal.records);
-                    mask.and_not(&grouped);
-                    equal.firsts(&grouped).for_each(|slot| mask.set(slot));
-                    (!grouped.is_empty()).then_some(grouped)
-                }));
+            let selected = selected.as_mut().filter(|_| search.blend.is_none());
+            self.equal.push(selected.and_then(|mask| {
+                let mut grouped = mask.clone();
+                grouped.and(&equal.records);
+                mask.and_not(&grouped);
+                equal.firsts(&grouped).for_each(|slot| mask.set(slot));
+                (!grouped.is_empty()).then_some(grouped)
+            }));
         }
     }
 
     /// Finds what records have of the parts of the scores of each search that selects records. A search that is stopped
     /// meanwhile selects none.
-    fn find_parts(&mut self, block: &Block, searches: &[&RunningSearch]) {
+    fn find_parts(
+        &mut self,
+        block: &Block,
+        searches: &[&RunningSearch],
+        masks: &mut [Option<Mask>],
+    ) {
         self.parts.truncate(KEPT_PARTS);
         self.parts.resize_with(searches.len(), || None);
-        let of_searches = searches.iter().zip(&mut self.masks).zip(&mut self.parts);
+        let of_searches = searches.iter().zip(masks).zip(&mut self.parts);
         for ((search, selected), parts) in of_searches {
             let (Some(blend), Some(mask)) = (&search.blend, &*selected) else {
                 *parts = None;
@@ -233,13 +259,19 @@ impl FirstPass {
         at: usize,
         block: &'a Block,
         search: &'a RunningSearch,
-    ) -> (FoundInBlock<'a>, &'a mut Vec<Candidate>) {
+    ) -> (FoundInBlock<'a>, Candidates<'a>) {
         let found = FoundInBlock {
             bounds: BlockBounds::new(search, block, self.parts[at].as_ref()),
             rows: &self.rows[at],
-            equal: self.equal[at].as_ref().zip(block.body.equal.as_deref()),
+            equal: (self.equal.get(at))
+                .and_then(Option::as_ref)
+                .zip(block.body.equal.as_deref()),
         };
-        (found, &mut self.candidates[at])
+        let candidates = Candidates {
+            refined: &mut self.refined[at],
+            others: &mut self.candidates[at],
+        };
+        (found, candidates)
     }
 }
 

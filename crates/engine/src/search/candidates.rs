@@ -10,35 +10,62 @@ use cosift_kernels::{Candidate, Wanted, refine};
 use crate::columns::Mask;
 use crate::record::{Extra, Score};
 use crate::search::bounds::upper_bound;
+use crate::search::floor_estimate::max_of_part;
 use crate::search::found_in_block::{FoundInBlock, RankingScratch, is_decided, score};
 use crate::search::group_candidates::add_to_groups;
 use crate::search::running::RunningSearch;
 use crate::snapshot::Block;
+
+/// The candidates of a block for a search.
+pub(crate) struct Candidates<'a> {
+    /// Those whose full codes were compared.
+    pub(crate) refined: &'a mut Vec<Candidate>,
+    pub(crate) others: &'a mut Vec<Candidate>,
+}
+
+/// Takes the best candidates of a block for [`preview`]. `records` are those of all blocks that are previewed: about twice as
+/// many candidates are taken as the page has places, and more of the first block, which raises the floor of the others.
+pub(crate) fn take_best(
+    (block, records): (&Block, usize),
+    search: &RunningSearch,
+    found: &FoundInBlock<'_>,
+    candidates: Candidates<'_>,
+) {
+    if search.counts_all() {
+        return;
+    }
+    let Candidates { refined, others } = candidates;
+    let ranking = &search.ranking;
+    let count = if ranking.start().is_none() && ranking.floor() > ranking.threshold() {
+        max_of_part(ranking.size(), block.len(), records)
+    } else {
+        ranking.size()
+    };
+    *refined = if others.len() > count {
+        found.bounds.take_best(others, count)
+    } else {
+        std::mem::take(others)
+    };
+}
 
 /// Refines the best candidates of a block without ranking them: they raise the score floor and its estimate.
 pub(crate) fn preview(
     block: &Block,
     search: &RunningSearch,
     found: &FoundInBlock<'_>,
-    candidates: &[Candidate],
+    refined: &mut Vec<Candidate>,
     lowest: &mut Vec<Score>,
 ) {
     if search.counts_all() {
         return;
     }
-    let size = search.ranking.size();
-    let mut best = if candidates.len() > size {
-        found.bounds.copy_best(candidates, size)
-    } else {
-        candidates.to_vec()
-    };
-    refine_codes(block, search, found, &mut best, None);
+    refine_codes(block, search, found, refined, None);
     let stop_check = &search.outcome.stop_check();
-    best.retain(|candidate| {
+    refined.retain(|candidate| {
         let slot = usize::from(candidate.slot);
         search.scope.passes_deferred(block, slot, stop_check)
     });
-    let bounds = best.iter().map(|candidate| found.bounds.of(candidate));
+    let bounds = refined.iter().map(|candidate| found.bounds.of(candidate));
     lowest.extend(
         bounds
             .filter(|bounds| search.ranking.certainly_follows(bounds))
@@ -48,7 +75,7 @@ pub(crate) fn preview(
     if let Some(start) = search.ranking.start() {
         // Deep down, scores are so close to that of the cursor that the bounds of hardly any record of the page tell on which
         // side of the cursor it is.
-        let likely = best
+        let likely = refined
             .iter()
             .map(|candidate| found.bounds.likely_lowest(candidate));
         lowest.clear();
@@ -65,16 +92,23 @@ pub(crate) fn rank(
     block: &Block,
     search: &RunningSearch,
     found: &FoundInBlock<'_>,
-    candidates: &mut Vec<Candidate>,
+    candidates: Candidates<'_>,
     scratch: &mut RankingScratch,
 ) -> u64 {
-    if candidates.is_empty() {
+    let Candidates {
+        refined,
+        others: candidates,
+    } = candidates;
+    if refined.is_empty() && candidates.is_empty() {
         return 0;
     }
+    let mut matches = Mask::empty();
+    rank_refined(block, search, found, refined, scratch, &mut matches);
+    drop_unwanted(found, candidates);
     let bounds = &found.bounds;
     bounds.prune(candidates);
-    let bytes = candidates.len() * block.coded.codes.layout().row_bytes();
-    let mut matches = Mask::empty();
+    let compared = refined.len() + candidates.len();
+    let bytes = compared * block.coded.codes.layout().row_bytes();
     let first = search.ranking.size();
     if candidates.len() > 2 * first {
         if !is_above_threshold(search) {
@@ -112,9 +146,19 @@ fn refine_matches(
     scratch: &mut RankingScratch,
     matches: &mut Mask,
 ) {
-    let refined = candidates.len() as u64;
-    search.counters.refined.fetch_add(refined, Relaxed);
     refine_codes(block, search, found, candidates, Some(matches));
+    rank_refined(block, search, found, candidates, scratch, matches);
+}
+
+/// Pass 3.
+fn rank_refined(
+    block: &Block,
+    search: &RunningSearch,
+    found: &FoundInBlock<'_>,
+    candidates: &[Candidate],
+    scratch: &mut RankingScratch,
+    matches: &mut Mask,
+) {
     match &search.groups {
         Some(groups) => add_to_groups(block, search, (found, groups), candidates, scratch, matches),
         None => rank_candidates(block, search, found, candidates, scratch, matches),
@@ -233,6 +277,8 @@ fn refine_codes(
     candidates: &mut Vec<Candidate>,
     matches: Option<&mut Mask>,
 ) {
+    let refined = candidates.len() as u64;
+    search.counters.refined.fetch_add(refined, Relaxed);
     let query = search.query.coded_for(block);
     let codes = &block.coded.codes;
     let mut several = Vec::new();
@@ -252,6 +298,12 @@ fn refine_codes(
         candidates.append(&mut several);
     }
     found.bounds.prune(candidates);
+}
+
+/// Drops the candidates whose scores the search does not need: the floor may be higher than when the heads of the block were
+/// compared.
+pub(crate) fn drop_unwanted(found: &FoundInBlock<'_>, candidates: &mut Vec<Candidate>) {
+    wanted(found, None).retain(candidates);
 }
 
 /// The candidates whose scores the search needs. Those that only count as matches are moved to `matches`.

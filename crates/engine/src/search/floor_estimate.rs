@@ -52,7 +52,10 @@ impl FloorEstimate {
 
     /// Takes in the scores that records of a block of `len` reach, best first. Returns a new estimate when one is due.
     pub(crate) fn observe_block(&mut self, len: usize, scores: &[Score]) -> Option<Score> {
-        for &score in scores.iter().take(self.max_of_block(len)) {
+        for &score in scores
+            .iter()
+            .take(max_of_part(self.size, len, self.records))
+        {
             self.best.add(score);
         }
         self.blocks += 1;
@@ -64,20 +67,21 @@ impl FloorEstimate {
         self.best.at(self.place())
     }
 
-    /// How many of the best records of a block of `len` are taken into account: `2 * size * len / records + 3`.
-    ///
-    /// Records that were written one after the other may be similar. A block that holds many more of the page's records
-    /// than its share is not representative, so the rest of its records are ignored.
-    fn max_of_block(&self, len: usize) -> usize {
-        2 * self.size * len / self.records + 3
-    }
-
     /// The place, among the best of the records scanned, whose score is the estimate: more of the page's records than
     /// this are among the records scanned with a probability below 0.001.
     fn place(&self) -> usize {
         let mean = self.size as f64 * self.scanned as f64 / self.records as f64;
         (mean + DEVIATIONS * mean.sqrt() + 1.0).ceil() as usize
     }
+}
+
+/// How many of the best records of a part of `len` of `records` records are taken into account: twice the share that the part
+/// has of the `size` records of a page, and a few.
+///
+/// Records that were written one after the other may be similar. A part that holds many more of the page's records than its
+/// share is not representative, so the rest of its records are ignored.
+pub(crate) fn max_of_part(size: usize, len: usize, records: usize) -> usize {
+    2 * size * len / records + 3
 }
 
 #[cfg(test)]

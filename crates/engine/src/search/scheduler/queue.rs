@@ -30,6 +30,8 @@ pub struct SearchStats {
 /// The searches that have arrived and are not yet answered.
 #[derive(Default)]
 pub(crate) struct Queue {
+    /// The threads that share the scans.
+    threads: usize,
     /// Searches to bind to a snapshot: single ones, and those of batches.
     arrived: [VecDeque<WaitingSearch>; 2],
     /// Searches to answer: single ones, and those of batches.
@@ -52,7 +54,7 @@ pub(crate) struct Queue {
 /// search does not wait for those of a batch.
 struct ScanTurns {
     scan: Arc<SharedScan>,
-    /// The parts that were taken, times the searches, plus the work that the others had when the scan began.
+    /// The blocks of the parts that were taken, times the searches, plus the work that the others had when the scan began.
     work: usize,
 }
 
@@ -71,6 +73,14 @@ pub(crate) enum Step {
 }
 
 impl Queue {
+    /// The queue of so many threads.
+    pub(crate) fn new(threads: usize) -> Self {
+        Self {
+            threads,
+            ..Self::default()
+        }
+    }
+
     /// Queues a search, or returns it with the reason for the refusal.
     pub(crate) fn push(
         &mut self,
@@ -192,7 +202,7 @@ impl Queue {
         while let Some(at) = self.next_scan() {
             let ScanTurns { scan, work } = &mut self.scans[at];
             let scan = Arc::clone(scan);
-            *work += scan.searches.len();
+            *work += scan.next_work();
             let part = scan.take_part();
             if !scan.has_more() {
                 self.scans.remove(at);
@@ -207,7 +217,7 @@ impl Queue {
 
     /// The place of the scan that will have the least work after its next part.
     fn next_scan(&self) -> Option<usize> {
-        let work_after = |at: &usize| self.scans[*at].work + self.scans[*at].scan.searches.len();
+        let work_after = |at: &usize| self.scans[*at].work + self.scans[*at].scan.next_work();
         (0..self.scans.len()).min_by_key(work_after)
     }
 
@@ -254,7 +264,7 @@ impl Queue {
         self.may_start = !self.arrived[BATCHES].is_empty();
         let least = self.scans.iter().map(|turns| turns.work).min();
         let begin = |searches| ScanTurns {
-            scan: Arc::new(SharedScan::new(searches)),
+            scan: Arc::new(SharedScan::new(searches, self.threads)),
             work: least.unwrap_or(0),
         };
         self.scans.extend(batches.into_iter().map(begin));

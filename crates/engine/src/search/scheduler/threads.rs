@@ -51,16 +51,18 @@ impl SearchScheduler {
         metrics: Arc<Metrics>,
         vectors: Arc<VectorMemory>,
     ) -> std::io::Result<Self> {
-        let expensive = Arc::new(Group::new(Arc::clone(&metrics), Arc::clone(&vectors), None));
+        let group_of = |threads, slower| {
+            Group::new(threads, Arc::clone(&metrics), Arc::clone(&vectors), slower)
+        };
+        let expensive = Arc::new(group_of(threads, None));
         let slower = |group: &Arc<Group>, max_ns| {
             let group = Arc::clone(group);
             Some(Slower { group, max_ns })
         };
         let to_expensive = slower(&expensive, EXPENSIVE_NS);
-        let group = Group::new(Arc::clone(&metrics), Arc::clone(&vectors), to_expensive);
-        let group = Arc::new(group);
+        let group = Arc::new(group_of(threads, to_expensive));
         Ok(Self {
-            small: Group::new(metrics, vectors, slower(&group, SMALL_NS)),
+            small: group_of(1, slower(&group, SMALL_NS)),
             scratch: Mutex::default(),
             threads: start_threads(&group, threads, "cosift-scan")?,
             expensive_threads: start_threads(&expensive, threads, "cosift-heavy")?,

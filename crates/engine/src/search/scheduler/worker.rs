@@ -39,13 +39,15 @@ pub(crate) struct Slower {
 }
 
 impl Group {
+    /// The group of so many threads.
     pub(crate) fn new(
+        threads: usize,
         metrics: Arc<Metrics>,
         vectors: Arc<VectorMemory>,
         slower: Option<Slower>,
     ) -> Self {
         Self {
-            queue: Mutex::default(),
+            queue: Mutex::new(Queue::new(threads)),
             work: Condvar::new(),
             metrics,
             vectors,
@@ -224,7 +226,7 @@ mod tests {
     #[test]
     fn a_single_search_is_answered_within_a_part_of_a_batch() {
         let database = database(8);
-        let group = Group::new(Arc::default(), VectorMemory::new(0), None);
+        let group = Group::new(1, Arc::default(), VectorMemory::new(0), None);
         let stop = StopFlag::default();
         let mut batch: Vec<_> = (0..MAX_BATCH)
             .map(|_| waiting(&database, &stop, "{}"))
