@@ -99,11 +99,9 @@ export const syncCommit = object(
       description: `${state.description} Absent: \`keys\` are kept for the next commit with the hold, and nothing is done yet.`,
     },
     'keys?': list(
-      text('Key of a record.'),
+      { type: 'string', minLength: 1, maxLength: 512, description: 'Key of a record of the sync.' },
       'Deletes the records with these keys and with those that were kept.',
-      {
-        maxItems: MAX_SYNC_KEYS,
-      },
+      { maxItems: MAX_SYNC_KEYS },
     ),
     'unwritten_since?': count(
       'Deletes the records of the sync that no commit after this version wrote, not even one that found them unchanged.',

@@ -1,26 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import { LinkedAbort } from '../async/linked-abort.js';
 import type { DatabaseService, SyncCallOptions, SyncHold, SyncTarget } from '../databases/index.js';
-import { CosiftError } from '../errors.js';
+import { CosiftError, type Problem } from '../errors.js';
 import type { SyncCommit } from '../schema/index.js';
 import type { FollowedSyncs } from './followed-syncs.js';
 
-/** Holds at the same time. Each keeps a connection to a store of several processes. */
+/** Holds at the same time, of all callers and of one. Each keeps a connection to a store of several processes. */
 const MAX_HOLDS = 24;
+const MAX_HOLDS_OF_CALLER = 8;
 
-/** Bytes of keys that wait for a commit. */
+/** Bytes of keys that wait for a commit, with those that each key takes besides its characters. */
 const MAX_KEY_BYTES = 64 << 20;
+const KEY_OVERHEAD = 64;
 
 /** The syncs whose passes are made by other processes, by requests. */
 export class HeldSyncs {
-  readonly #databases: Pick<DatabaseService, 'aliases' | 'writer'>;
+  readonly #databases: Pick<DatabaseService, 'aliases' | 'catalog' | 'writer'>;
   readonly #followed: FollowedSyncs;
   readonly #holdMs: number;
   readonly #holds = new Map<string, HeldSync>();
+  /** The callers whose holds are not given yet. */
+  readonly #taking: string[] = [];
 
   /** A hold ends after `holdMs` without a request: its runner may be gone. */
   constructor(
-    databases: Pick<DatabaseService, 'aliases' | 'writer'>,
+    databases: Pick<DatabaseService, 'aliases' | 'catalog' | 'writer'>,
     followed: FollowedSyncs,
     holdMs: number,
   ) {
@@ -37,9 +41,11 @@ export class HeldSyncs {
   /**
    * Gives a runner the right to make the passes of a sync.
    *
-   * @throws {CosiftError} `busy` while another runner has it; `invalid_request` for a source that the service follows itself.
+   * @throws {CosiftError} `busy` while another runner has it, or its `caller` has too many; `database_not_found`;
+   * `invalid_request` for a source that the service follows itself.
    */
-  async take(database: string, name: string, signal: AbortSignal): Promise<HeldSync> {
+  async take(database: string, name: string, caller: string, signal: AbortSignal): Promise<HeldSync> {
+    await this.#databases.catalog.check(database);
     for (const followed of this.#followed.all) {
       if (followed.name !== name || (await this.#databases.aliases.resolve(followed.database)) !== database)
         continue;
@@ -48,9 +54,20 @@ export class HeldSyncs {
         `the service itself follows a source "${name}" into database "${database}": remove it from its config file, or take another name`,
       );
     }
-    if (this.#holds.size >= MAX_HOLDS) {
-      throw new CosiftError('busy', `${MAX_HOLDS} syncs have a runner`, { fields: { retry_after: 5 } });
+    const callers = [...Array.from(this.#holds.values(), (held) => held.caller), ...this.#taking];
+    if (callers.length >= MAX_HOLDS) throw tooMany(`${MAX_HOLDS} syncs have a runner`);
+    if (callers.filter((other) => other === caller).length >= MAX_HOLDS_OF_CALLER) {
+      throw tooMany(`${MAX_HOLDS_OF_CALLER} syncs have a runner with this key`);
     }
+    this.#taking.push(caller);
+    try {
+      return await this.#take(database, name, caller, signal);
+    } finally {
+      this.#taking.splice(this.#taking.indexOf(caller), 1);
+    }
+  }
+
+  async #take(database: string, name: string, caller: string, signal: AbortSignal): Promise<HeldSync> {
     const target = this.#databases.writer.openSync(database, name);
     let hold: SyncHold;
     try {
@@ -60,7 +77,7 @@ export class HeldSyncs {
       throw error;
     }
     const place = `${database}/${name}`;
-    const held = new HeldSync({ place, target, hold, holdMs: this.#holdMs }, () =>
+    const held = new HeldSync({ place, caller, target, hold, holdMs: this.#holdMs }, () =>
       this.#holds.delete(held.id),
     );
     this.#holds.set(held.id, held);
@@ -77,6 +94,12 @@ export class HeldSyncs {
     );
   }
 
+  /** @throws {CosiftError} `hold_lost`, `database_not_found` */
+  async renew(database: string, held: HeldSync): Promise<void> {
+    await this.#databases.catalog.check(database);
+    held.renew();
+  }
+
   async close(): Promise<void> {
     await Promise.all(Array.from(this.#holds.values(), (held) => held.release()));
   }
@@ -84,6 +107,8 @@ export class HeldSyncs {
 
 interface Held {
   place: string;
+  /** The path of the key of the runner. */
+  caller: string;
   target: SyncTarget;
   hold: SyncHold;
   holdMs: number;
@@ -93,6 +118,7 @@ interface Held {
 export class HeldSync {
   readonly id = randomUUID();
   readonly place: string;
+  readonly caller: string;
   readonly #target: SyncTarget;
   readonly #hold: SyncHold;
   readonly #end: LinkedAbort;
@@ -105,8 +131,9 @@ export class HeldSync {
   #released: Promise<void> | undefined;
 
   /** `forget` is called once another runner may take the sync. */
-  constructor({ place, target, hold, holdMs }: Held, forget: () => void) {
+  constructor({ place, caller, target, hold, holdMs }: Held, forget: () => void) {
     this.place = place;
+    this.caller = caller;
     this.#target = target;
     this.#hold = hold;
     this.#forget = forget;
@@ -137,18 +164,23 @@ export class HeldSync {
     options: SyncCallOptions,
   ): Promise<number> {
     using call = this.#begin(options);
-    this.#keyBytes += keys.reduce((sum, key) => sum + key.length, 0);
+    const other = keys.findIndex((key) => !key.startsWith(`${name}/`));
+    if (other !== -1) throw invalid(`/keys/${other}`, `the keys of the sync begin with "${name}/"`);
+    this.#keyBytes += keys.reduce((sum, key) => sum + key.length + KEY_OVERHEAD, 0);
     if (this.#keyBytes > MAX_KEY_BYTES) {
-      throw new CosiftError('too_large', `the keys of a commit have more than ${MAX_KEY_BYTES} bytes`);
+      this.#forgetKeys();
+      const detail = `the keys of a commit have more than ${MAX_KEY_BYTES} bytes; all are forgotten`;
+      throw new CosiftError('too_large', detail);
     }
     this.#keys.push(...keys);
     if (state === undefined) return 0;
     const ids = this.#keys.map((key) => `key:${key}`);
-    if (version !== undefined && ids.length > 0) {
-      throw new CosiftError('invalid_request', '/unwritten_since: not together with `keys`');
+    if (version !== undefined && ids.length > 0)
+      throw invalid('/unwritten_since', 'not together with `keys`');
+    if (version !== undefined && version > (await this.#target.state()).version) {
+      throw invalid('/unwritten_since', 'is no version that the database has had');
     }
-    this.#keys = [];
-    this.#keyBytes = 0;
+    this.#forgetKeys();
     const gone = version === undefined ? { ids } : { unwritten: { version, prefix: `${name}/` } };
     const kept = { name, text: JSON.stringify(state) };
     return await this.#target.remove(
@@ -161,6 +193,11 @@ export class HeldSync {
   release(): Promise<void> {
     this.#released ??= this.#release();
     return this.#released;
+  }
+
+  #forgetKeys(): void {
+    this.#keys = [];
+    this.#keyBytes = 0;
   }
 
   async #release(): Promise<void> {
@@ -193,6 +230,15 @@ export class HeldSync {
       this.#end.signal,
     );
   }
+}
+
+function tooMany(detail: string): CosiftError {
+  return new CosiftError('busy', detail, { fields: { retry_after: 5 } });
+}
+
+function invalid(pointer: string, detail: string): CosiftError {
+  const problems: Problem[] = [{ pointer, code: 'invalid_value', detail }];
+  return new CosiftError('invalid_request', `${pointer}: ${detail}`, { problems });
 }
 
 /** The signal of a call with a hold. */

@@ -66,6 +66,8 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       const lines = text.split('\n').filter(Boolean);
       return Object.fromEntries(lines.map((line) => [JSON.parse(line).key, JSON.parse(line).data.text]));
     };
+    const keyOf = async (request: object) =>
+      (await service.call('POST', '/v1/keys', { name: 'k', databases: '*', ...request })).body.key as string;
     const hold = async () => (await service.call('POST', `${PLACE}/holds`)).body.hold as string;
 
     test('writes, deletes, and continues at the bookmark that was stored with the records', async () => {
@@ -232,9 +234,6 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
     });
 
     test('needs a key that may write records, and sees no hidden database', async () => {
-      const keyOf = async (request: object) =>
-        (await service.call('POST', '/v1/keys', { name: 'k', databases: '*', ...request })).body
-          .key as string;
       const state = (key: string, path = PLACE) => service.call('GET', path, undefined, { 'x-api-key': key });
       for (const actions of [['records.read', 'databases.manage', 'search'], ['records.write']])
         expect((await state(await keyOf({ actions }))).body.code).toBe('forbidden');
@@ -263,10 +262,45 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       [{ state: {}, keys: [7] }, '/keys/0'],
       [{ state: {}, other: 1 }, '/other'],
       [{ state: {}, keys: ['shop/a'], unwritten_since: 1 }, '/unwritten_since'],
+      [{ state: {}, unwritten_since: 1_000_000 }, '/unwritten_since'],
+      [{ keys: [''] }, '/keys/0'],
+      [{ state: {}, keys: ['shop/a', 'other'] }, '/keys/1'],
     ])('refuses the commit %j', async (commit, pointer) => {
       const { status, body } = await service.call('POST', `${PLACE}/holds/${await hold()}/commit`, commit);
       expect(status).toBe(400);
       expect(body.detail).toContain(`${pointer}: `);
+    });
+
+    test('keeps no more keys for a commit than fit into its memory', async () => {
+      const path = `${PLACE}/holds/${await hold()}/commit`;
+      const keys = Array.from({ length: 5_000 }, (_, at) => `shop/${at}`.padEnd(180, 'x'));
+      const statuses = new Set<number>();
+      let sent = 0;
+      while (!statuses.has(413) && sent < 100) {
+        statuses.add((await service.call('POST', path, { keys })).status);
+        sent += 1;
+      }
+      expect([...statuses]).toEqual([200, 413]);
+      expect(sent).toBeGreaterThan(50);
+      // Those of before are forgotten.
+      expect((await service.call('POST', path, { state: {}, keys: ['shop/a'] })).body).toEqual({
+        deleted: 0,
+      });
+    });
+
+    test('takes no place of runners with other keys, and none without a database', async () => {
+      const path = (name: number) => `/v1/databases/facts/sync/n${name}/holds`;
+      const headers = { 'x-api-key': await keyOf({ actions: ['records.write'], databases: ['facts'] }) };
+      const taken = Array.from({ length: 10 }, (_, at) => service.call('POST', path(at), undefined, headers));
+      const statuses = (await Promise.all(taken)).map(({ status }) => status);
+      expect(statuses.sort()).toEqual([201, 201, 201, 201, 201, 201, 201, 201, 503, 503]);
+      expect((await service.call('POST', path(99))).status).toBe(201);
+      expect((await service.call('POST', '/v1/databases/missing/sync/shop/holds')).status).toBe(404);
+      await service.call('PUT', '/v1/databases/gone', { dimensions: 2 });
+      const { body } = await service.call('POST', '/v1/databases/gone/sync/shop/holds');
+      await service.call('DELETE', '/v1/databases/gone');
+      const renewed = await service.call('PUT', `/v1/databases/gone/sync/shop/holds/${body.hold}`);
+      expect(renewed.status).toBe(404);
     });
 
     test('whose state is not one of a runner begins again', async () => {

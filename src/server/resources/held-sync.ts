@@ -3,7 +3,7 @@ import { CosiftError } from '../../errors.js';
 import { checkSyncCommit, DATABASE_ID } from '../../schema/index.js';
 import { instantOf } from '../../schema/instants.js';
 import type { HeldSync, HeldSyncs } from '../../sync/held-syncs.js';
-import { checkMayRead, databaseOf, refuseFiltered } from '../admission/access.js';
+import { callerOf, checkMayRead, databaseOf, refuseFiltered } from '../admission/access.js';
 import { withAbortAndTimeout, withTimeout } from '../admission/deadlines.js';
 import { matching, type Values, wholeNumber } from '../http/query-parameters.js';
 import { MODEL_ERRORS, WRITE_ERRORS } from '../operation.js';
@@ -69,7 +69,8 @@ export const HELD_SYNC: Resource = {
     summary: 'Become the runner of a sync',
     description:
       'One runner makes the passes of a sync at a time. A hold ends when it is released, with the service, or when no request ' +
-      'with it has come for `seconds`; the requests that run with it are then ended first. A source that the service ' +
+      'with it has come for `seconds`; a request counts until it ends, so an upload that stops in the middle counts until it ' +
+      'times out. A key has at most 8 holds. A source that the service ' +
       'follows itself is refused.',
     success: [{ status: 201, description: 'The hold', schema: 'SyncHold' }],
     errors: ['hold_lost', ...WRITE_ERRORS],
@@ -80,7 +81,7 @@ export const HELD_SYNC: Resource = {
         const name = nameOf(request);
         const id = databaseOf(request);
         return await withAbortAndTimeout(request, reply, timeouts.responseMs, async ({ signal }) => {
-          const hold = await held.take(id, name, signal);
+          const hold = await held.take(id, name, callerOf(request).path, signal);
           if (signal.aborted) await hold.release();
           return reply.code(201).send({ hold: hold.id, seconds: held.seconds });
         });
@@ -97,7 +98,7 @@ export const HELD_SYNC: Resource = {
       ({ held }) =>
       async (request) => {
         const hold = heldOf(request, held);
-        hold.renew();
+        await held.renew(databaseOf(request), hold);
         return { hold: hold.id, seconds: held.seconds };
       },
   },
@@ -122,7 +123,8 @@ export const HELD_SYNC: Resource = {
     path: `${HOLD_PATH}/records`,
     summary: 'Write records of a sync',
     description:
-      'As an upsert of NDJSON. Each record needs its `key`, which begins with the name of the sync and `/`.',
+      'As an upsert of NDJSON. Each record needs an identity. The records of the sync are those whose `key` begins with its ' +
+      'name and `/`.',
     lines: 'NewRecord',
     query: LINES_QUERY,
     success: [
