@@ -13,7 +13,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
   let directory: string;
   let file: string;
   let number = 0;
-  const { follow, failure, close } = openedBy(
+  const { sourceOf, follow, failure, close } = openedBy(
     (definition: TableDefinition) => new SqliteSource(file, definition),
   );
   const create = async (...statements: string[]) => {
@@ -75,6 +75,26 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
     });
     expect(await follower.pass()).toBeUndefined();
     expect(await follower.pass(true)).toMatchObject({ read: 2, written: 0 });
+  });
+
+  test('is closed while it has rows that nobody reads', async () => {
+    await create(
+      'CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT)',
+      "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 50000) INSERT INTO notes SELECT n, 'note ' || n FROM n",
+    );
+    const source = sourceOf({ table: 'notes', columns: ['text'] });
+    const { signal } = new AbortController();
+    const begun = async () => {
+      const round = await source.round(null, true, signal);
+      return { round, batches: round?.batches[Symbol.asyncIterator]() };
+    };
+    const { round, batches } = await begun();
+    expect((await batches?.next())?.value.rows).toHaveLength(1_000);
+    await batches?.return?.();
+    await round?.close();
+    // It is replaced.
+    expect((await (await begun()).batches?.next())?.value.rows).toHaveLength(1_000);
+    await source.close();
   });
 
   test('is read after each commit of another process, and only then', async () => {

@@ -66,6 +66,8 @@ export class SqliteProcess {
   }
 
   async close(): Promise<void> {
+    // Rows that nobody reads would keep the process from being reported as ended.
+    this.#child.stdout?.destroy();
     this.#child.kill('SIGKILL');
     await this.#ended;
   }
