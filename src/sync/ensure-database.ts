@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { DatabaseService } from '../databases/index.js';
+import { normalEmbed } from '../databases/settings-changes.js';
 import { CosiftError, isCode } from '../errors.js';
 import { checkDatabaseSettings, type DatabaseDescription, type DatabaseSettings } from '../schema/index.js';
 
@@ -30,22 +32,35 @@ export async function ensureDatabase(
   database: string,
   embed: DatabaseSettings['embed'],
 ): Promise<void> {
-  const existing = await databases.describe(database).catch((error) => {
-    if (!isCode(error, 'database_not_found')) throw error;
-  });
-  if (existing !== undefined && embed === undefined) return;
-  try {
-    await databases.create(existing?.id ?? database, embed === undefined ? {} : { embed });
-  } catch (error) {
-    if (!isCode(error, 'database_exists')) throw error;
-    // Another source may have created it meanwhile.
-    if (embed === undefined) return;
-    const { model, embed: embeds } = existing ?? (await databases.describe(database));
-    const what = model === null ? 'embeds nothing' : `embeds ${embeds.columns?.join(', ') ?? 'every text'}`;
-    throw new CosiftError(
-      'database_exists',
-      `database "${database}" exists, and ${what}: leave out \`embed\` to keep this; \`cosift databases show ${database}\` has all settings, and \`cosift databases change\` changes them`,
-      { cause: error.cause },
-    );
+  const find = () =>
+    databases.describe(database).catch((error) => {
+      if (!isCode(error, 'database_not_found')) throw error;
+    });
+  let existing = await find();
+  if (existing === undefined) {
+    try {
+      await databases.create(database, embed === undefined ? {} : { embed });
+      return;
+    } catch (error) {
+      // A key that may not see the database may not create it either.
+      if (isCode(error, 'forbidden')) {
+        throw new CosiftError(
+          'database_not_found',
+          `there is no database "${database}" that the key may use, and the key may not create it: it lacks databases.manage`,
+          { cause: error },
+        );
+      }
+      if (!isCode(error, 'database_exists')) throw error;
+    }
+    // Another source has created it meanwhile.
+    existing = await find();
   }
+  if (existing === undefined || embed === undefined) return;
+  const { model, embed: embeds } = existing;
+  if (model !== null && isDeepStrictEqual(normalEmbed(embeds), normalEmbed(embed))) return;
+  const what = model === null ? 'embeds nothing' : `embeds ${embeds.columns?.join(', ') ?? 'every text'}`;
+  throw new CosiftError(
+    'database_exists',
+    `database "${database}" exists, and ${what}: leave out \`embed\` to keep this; \`cosift databases show ${database}\` has all settings, and \`cosift databases change\` changes them`,
+  );
 }
