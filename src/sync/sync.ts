@@ -30,6 +30,8 @@ export interface SyncSettings {
   onProgress?: ((progress: SyncProgress) => void) | undefined;
   /** Milliseconds between the end of a pass and the next one. Default: passes are made only when they are asked for. */
   everyMs?: number | undefined;
+  /** What is stored of a failure of the source, in place of its reason. */
+  sourceFailure?: string | undefined;
   /** Called after each attempt of a pass, with what it did if it was complete. */
   onAttempt?: ((counts: SyncCounts | undefined) => void) | undefined;
 }
@@ -121,6 +123,10 @@ export class Sync {
   #next: Promise<Date> | undefined;
   #isReading = false;
   #progress: (SyncProgress & { since: number }) | undefined;
+  /** The most rows that an attempt of the pass has stored. */
+  #furthest = 0;
+  /** How many attempts have failed since one has stored more rows than those before it. */
+  #failures = 0;
   #nextPass: Date | undefined;
   #lastWholePass: (SyncCounts & { at: Date }) | undefined;
   /** Ends the pause before the next attempt. */
@@ -145,7 +151,10 @@ export class Sync {
     if (settings.everyMs !== undefined) this.#follow(settings.everyMs).catch(() => undefined);
   }
 
-  /** Makes one pass. After failures that may end by themselves, it tries again, up to ten times in all. */
+  /**
+   * Makes one pass. After failures that may end by themselves, it tries again, until ten attempts in a row have stored nothing
+   * more.
+   */
   async once(): Promise<SyncCounts> {
     return await this.#now({});
   }
@@ -276,9 +285,13 @@ export class Sync {
     return await result;
   }
 
-  /** Makes a pass. Failures that may end by themselves are repeated up to `max` times, all others only without a maximum. */
+  /**
+   * Makes a pass. Failures that may end by themselves are repeated until `max` attempts in a row have stored nothing more, all
+   * others only without a maximum.
+   */
   async #attempts(max: number, how: PassKind): Promise<Passed> {
-    for (let failures = 0; ; ) {
+    [this.#failures, this.#furthest] = [0, 0];
+    for (;;) {
       try {
         const passed = await this.#pass(how);
         this.#settings.onAttempt?.(passed.counts);
@@ -286,15 +299,15 @@ export class Sync {
       } catch (error) {
         this.#end.signal.throwIfAborted();
         const { state, reason } = failureOf(error);
-        failures += 1;
-        const repeats = state === 'waiting' ? failures < max : max === Number.POSITIVE_INFINITY;
+        this.#failures += 1;
+        const repeats = state === 'waiting' ? this.#failures < max : max === Number.POSITIVE_INFINITY;
         this.#failure = { state: repeats ? state : 'failed', reason };
         if (!repeats) {
           this.#settings.onAttempt?.(undefined);
           throw error;
         }
         const pause =
-          state === 'waiting' ? backoffMs(failures - 1, FIRST_PAUSE_MS, MAX_PAUSE_MS) : MAX_PAUSE_MS;
+          state === 'waiting' ? backoffMs(this.#failures - 1, FIRST_PAUSE_MS, MAX_PAUSE_MS) : MAX_PAUSE_MS;
         this.#failure.nextAttempt = new Date(Date.now() + pause);
         this.#settings.onAttempt?.(undefined);
         await this.#pause(pause);
@@ -334,6 +347,7 @@ export class Sync {
       onProgress: (progress: SyncProgress) => {
         this.#progress = { ...progress, since };
         this.#failure = undefined;
+        if (progress.rows > this.#furthest) [this.#failures, this.#furthest] = [0, progress.rows];
         onProgress?.(progress);
       },
     };
@@ -352,7 +366,7 @@ export class Sync {
     } catch (error) {
       // Another process may have made a pass before the last commit of this one.
       this.#lostHold ||= hold.lost.aborted;
-      failure = end.signal.aborted ? undefined : failureOf(error);
+      failure = end.signal.aborted ? undefined : this.#storedFailure(error);
       throw error;
     } finally {
       await hold.release();
@@ -361,6 +375,13 @@ export class Sync {
       // The store itself may have failed.
       if (failure !== undefined) await this.#keepFailure(failure, signal).catch(() => undefined);
     }
+  }
+
+  #storedFailure(error: unknown): StoredFailure {
+    const { state, reason } = failureOf(error);
+    const isOfStore =
+      error instanceof CosiftError && !['source_failed', 'source_unavailable'].includes(error.code);
+    return { state, reason: isOfStore ? reason : (this.#settings.sourceFailure ?? reason) };
   }
 
   /** Stores a failure, so that other processes show it. */

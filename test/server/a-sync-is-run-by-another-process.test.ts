@@ -156,14 +156,32 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
         };
         lost = 1;
       }
-      const sync = openSync(source, { send });
+      let failures = 0;
+      const onAttempt = (counts?: object) => {
+        if (counts === undefined) failures += 1;
+      };
+      const sync = openSync(source, { send, onAttempt });
       await sync.once();
       expect(lost).toBe(1);
+      // The wait for a hold that nobody uses is none.
+      expect(failures).toBe(1);
       expect(await content()).toEqual({ 'shop/a': row('a').data.text, 'shop/b': row('b').data.text });
       expect(await sync.status()).toMatchObject({ state: 'in_step', records: 2 });
       source.rows = [row('b')];
       expect(await sync.once()).toMatchObject({ read: 0, deleted: 1 });
       expect(Object.keys(await content())).toEqual(['shop/b']);
+    });
+
+    test('does not store what a failure tells of the source, if it is told so', async () => {
+      const source = new RowSource([row('a')]);
+      source.afterRows = async () => {
+        throw new CosiftError('source_failed', 'no such column: secret');
+      };
+      const sync = openSync(source, { sourceFailure: 'it cannot be read' });
+      await expect(sync.once()).rejects.toThrow('secret');
+      expect((await sync.status()).reason).toContain('secret');
+      const { body } = await service.call('GET', PLACE);
+      expect(body.state.failure).toEqual({ state: 'failed', reason: 'it cannot be read' });
     });
 
     test('stores why a pass ended in its middle', async () => {

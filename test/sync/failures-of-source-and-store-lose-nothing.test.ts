@@ -309,3 +309,38 @@ test('a sync goes on after it could not ask whether the source has changed', asy
   await sync.close();
   await databases.catalog.drop('looks');
 });
+
+test.each([
+  ['completes while each attempt stores more', true],
+  ['gives up after ten attempts that store no more', false],
+])('a pass %s', async (_, advances) => {
+  await databases.catalog.create('flaky', { model: 'model' });
+  const source = new RowSource([{ key: '0', data: {} }]);
+  let [attempts, stored] = [0, 0];
+  source.afterRows = async () => {
+    while (stored < source.rows.length) await otherWork();
+    attempts += 1;
+    if (attempts > 20) return;
+    if (advances) source.rows.push({ key: `${attempts}`, data: {} });
+    stored = 0;
+    throw new CosiftError('source_unavailable', 'the connection was lost');
+  };
+  const sync = new Sync(source, databases.writer.openSync('flaky', 'flaky'), {
+    name: 'flaky',
+    onProgress: ({ rows }) => {
+      stored = rows;
+    },
+    // A call ends the pause before the next attempt.
+    onAttempt: (counts) => {
+      if (counts === undefined) setImmediate(() => sync.once().catch(() => undefined));
+    },
+  });
+  const made = sync.once().then(
+    () => 'complete',
+    (error: unknown) => (error as Error).message,
+  );
+  expect(await made).toBe(advances ? 'complete' : 'the connection was lost');
+  expect(attempts).toBe(advances ? 21 : 10);
+  await sync.close();
+  await databases.catalog.drop('flaky');
+});

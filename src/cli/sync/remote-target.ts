@@ -2,7 +2,7 @@ import { LinkedAbort } from '../../async/linked-abort.js';
 import { sleep, within } from '../../async/sleep.js';
 import type { Transport } from '../../client/transport.js';
 import type { SyncHold, SyncPosition, SyncTarget } from '../../databases/index.js';
-import { CosiftError, isCode } from '../../errors.js';
+import { CosiftError, type ErrorCode, isCode } from '../../errors.js';
 import type { LineEvent } from '../../schema/index.js';
 import { MAX_SYNC_KEYS } from '../../schema/syncs.js';
 
@@ -18,6 +18,13 @@ const PAUSE_MS = 10_000;
 
 /** Milliseconds that the release of a hold may take. */
 const DROP_MS = 5_000;
+
+/** Milliseconds after which a service ends a hold without requests, until it has said so. */
+const HOLD_MS = 10_000;
+/** Codes of requests that the service may have carried out. `internal`: the response of a proxy. */
+const UNKNOWN_OUTCOMES: readonly ErrorCode[] = ['unreachable', 'timed_out', 'internal'];
+/** Milliseconds between two requests for a hold that the service may have given to this process already. */
+const RETAKE_MS = 250;
 
 /** A hold that the service has given. */
 interface Held {
@@ -57,6 +64,9 @@ export class RemoteTarget implements SyncTarget {
   readonly #name: string;
   readonly #pauseMs: number;
   #held: Held | undefined;
+  #holdMs = HOLD_MS;
+  /** Until when the service may have a hold of this process that it did not get, or could not release. */
+  #orphanedUntil = 0;
 
   /** Rows that come after a pause of `pauseMs` are sent as a request of their own. */
   constructor(transport: Transport, database: string, name: string, pauseMs = PAUSE_MS) {
@@ -142,10 +152,28 @@ export class RemoteTarget implements SyncTarget {
   async #take(signal: AbortSignal): Promise<Held> {
     const path = `${pathOf(this.#database, this.#name)}/holds`;
     type Reply = { hold: string; seconds: number };
-    const { hold, seconds } = await this.#transport.json<Reply>('POST', path, HOLD, undefined, { signal });
-    const held = { path: `${path}/${hold}`, lost: new AbortController(), ended: new AbortController() };
-    this.#renew(held, seconds * 1_000).catch(() => undefined);
-    return held;
+    for (;;) {
+      try {
+        const { hold, seconds } = await this.#transport.json<Reply>('POST', path, HOLD, undefined, {
+          signal,
+        });
+        this.#orphanedUntil = 0;
+        this.#holdMs = seconds * 1_000;
+        const held = { path: `${path}/${hold}`, lost: new AbortController(), ended: new AbortController() };
+        this.#renew(held, this.#holdMs).catch(() => undefined);
+        return held;
+      } catch (error) {
+        if (!isCode(error, 'busy')) this.#expectOrphan(error);
+        if (!isCode(error, 'busy') || performance.now() >= this.#orphanedUntil) throw error;
+        await sleep(RETAKE_MS, signal);
+      }
+    }
+  }
+
+  /** Notes that the service may have a hold that this process does not know, unless it has answered. */
+  #expectOrphan(error: unknown): void {
+    const isAnswer = error instanceof CosiftError && !UNKNOWN_OUTCOMES.includes(error.code);
+    if (!isAnswer) this.#orphanedUntil = performance.now() + 2 * this.#holdMs;
   }
 
   /** Renews a hold until it is dropped, or lost after `holdMs` without a renewal. */
@@ -164,6 +192,7 @@ export class RemoteTarget implements SyncTarget {
         // After any other failure, the service may still have it.
         if (!isCode(error, 'hold_lost') && performance.now() - renewed < holdMs) continue;
         if (this.#held === held) this.#held = undefined;
+        this.#expectOrphan(error);
         held.lost.abort(
           new CosiftError('hold_lost', `the service ended the hold of the sync "${this.#name}"`),
         );
@@ -178,7 +207,8 @@ export class RemoteTarget implements SyncTarget {
     held?.ended.abort();
     // A hold that is not released ends without renewals.
     const signal = AbortSignal.timeout(DROP_MS);
-    if (held !== undefined) await this.#transport.delete(held.path, { signal }).catch(() => undefined);
+    if (held === undefined) return;
+    await this.#transport.delete(held.path, { signal }).catch((error) => this.#expectOrphan(error));
   }
 }
 
