@@ -138,7 +138,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
     expect(await sync('status', 'products')).toMatchObject({
       code: 1,
       stdout: expect.stringContaining(
-        `lacks 20 records, which \`cosift sync confirm products --url ${url}\` deletes`,
+        `lacks 20 records, which \`cosift sync confirm products --data '${data}' --url '${url}'\` deletes`,
       ),
     });
     const key = (

@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Client } from 'cosift/client';
 import { describe, expect, test } from 'vitest';
@@ -56,13 +57,88 @@ describe.skipIf(NO_SQLITE !== undefined)(`a server${NO_SQLITE ? ` (${NO_SQLITE})
     });
     expect(await dataAt(url)).toEqual({});
     for (const [args, reason] of [
-      [['--api-key', 'wrong'], 'the key is not valid'],
+      [['--api-key', 'wrong'], 'the key is not valid; give the right key with --api-key or COSIFT_KEY'],
       [['--key', 'nothing'], 'no such column: source.nothing'],
     ] as const)
       expect(await sync('run', '--once', ...args)).toMatchObject({
         code: 1,
         stderr: expect.stringContaining(reason),
       });
+    // What the server has of it names no file and no column.
+    const failed = await status();
+    expect(failed.stdout).toMatch(/^shop {2}failed: the source cannot be read; the runner's output says why/);
+    server.child.kill('SIGTERM');
+    await server.ended();
+  });
+
+  test('is kept in step by a source of a config file, and by commands that the output names', async () => {
+    const directory = await temporaryDirectory();
+    const file = path.join(directory, 'notes.db');
+    await sqlite(
+      file,
+      'CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT, n INTEGER)',
+      "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 5000) INSERT INTO notes SELECT n, 'note ' || n, n FROM n",
+    );
+    const data = path.join(directory, 'data');
+    const { command: server, url } = await serve(data);
+    const config = path.join(directory, 'sync.json');
+    const notes = { database: 'notes', from: `sqlite:${file}`, table: 'notes', columns: ['text', 'n'] };
+    await writeFile(config, JSON.stringify({ sync: { notes } }));
+    const place = ['--url', url, '--api-key', KEY];
+    const source = ['--from', `sqlite:${file}`, '--table', 'notes', '--columns', 'text,n'];
+    const described = [...source, '--database', 'notes'];
+    // Most rows are not read.
+    for (const args of [source, [...described, ...place]])
+      expect(await cosift('sync', 'check', ...args)).toMatchObject({ code: 0, stderr: '' });
+    const configured = (command: string, ...args: string[]) =>
+      cosift('sync', command, '--config', config, ...args, ...place);
+    expect((await configured('status')).stdout).toBe('notes  not read yet · 0 records\n');
+    const keyOf = async (...databases: string[]) => {
+      const actions = ['--actions', 'records.read,records.write'];
+      const made = await cosift('key', 'create', '--name', 'k', ...actions, ...databases, '--data', data);
+      return made.stdout.trim();
+    };
+    const runner = ['--api-key', await keyOf()];
+    const embed = ['--embed', 'n'];
+    expect(
+      (await cosift('sync', 'run', '--once', ...described, ...place, ...runner, ...embed)).stderr,
+    ).toContain('there is no database "notes" that the key may use');
+    expect((await cosift('sync', 'run', '--once', ...described, ...place, ...embed)).code).toBe(0);
+    // The database has this setting.
+    expect(await cosift('sync', 'run', '--once', ...described, ...place, ...runner, ...embed)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('0 written'),
+    });
+    const elsewhere = ['--api-key', await keyOf('--databases', 'others')];
+    expect(
+      (await cosift('sync', 'run', '--once', ...described, ...place, ...elsewhere, ...embed)).stderr,
+    ).toContain('there is no database "notes" that the key may use');
+    await sqlite(file, 'DELETE FROM notes WHERE id > 1000');
+    const words = `--from 'sqlite:${file}' --table notes --columns text,n --database notes --url '${url}' --api-key …`;
+    expect(await cosift('sync', 'run', '--once', ...described, ...place)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`\`cosift sync confirm notes ${words}\` deletes`),
+    });
+    expect(await configured('status')).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(
+        `\`cosift sync confirm notes --config '${config}' --url '${url}' --api-key …\` deletes`,
+      ),
+    });
+    const running = new Command(['sync', 'run', ...described, ...place]);
+    await running.waitFor('stdout', /withheld/);
+    for (const command of ['confirm', 'reconcile'])
+      expect(await configured(command)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('another process runs the sync "notes": stop `cosift sync run`'),
+      });
+    running.child.kill('SIGTERM');
+    await running.ended();
+    expect(await configured('confirm')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('4,000 deleted'),
+    });
+    expect((await configured('reconcile')).stdout).toContain('1,000 rows: 0 written');
     server.child.kill('SIGTERM');
     await server.ended();
   });

@@ -1,14 +1,14 @@
 import { isCode } from '../../errors.js';
 import type { DatabaseSettings, SyncDescription } from '../../schema/index.js';
 import type { SyncRequest } from '../../sync/followed-syncs.js';
-import type { ConfiguredSync, Sync, SyncSource } from '../../sync/index.js';
+import type { ConfiguredSync, Sync, SyncSource, SyncStatus } from '../../sync/index.js';
 import { abortOnSignal, endStopped } from '../abort-on-signal.js';
 import { embedIn } from '../embed-options.js';
 import { printable, shownJson } from '../failure.js';
 import { note, writeLines } from '../output.js';
 import { count, ProgressBar, plural } from '../progress-bar.js';
 import { checkDataDirectory } from '../target.js';
-import { configuredIn, definitionOf, invalid, isDescribed, type SyncOptions } from './definition.js';
+import { configuredIn, definitionOf, invalid, type SyncOptions } from './definition.js';
 import { openPlace, type Place } from './place.js';
 import { type MadePass, ServerSyncs, serverConnection } from './server.js';
 import { statusLine } from './status-line.js';
@@ -107,6 +107,7 @@ export async function run(name: string | undefined, options: SyncOptions): Promi
     await using sync: Sync = await openSync(place, definition, {
       stop,
       bar,
+      waits: true,
       everyMs: options.once ? undefined : definition.everyMs,
       // A server that cannot be reached is the failure of the next attempt.
       onAttempt: () => show().catch((error) => isTemporary(error) || onFailure(error)),
@@ -126,51 +127,65 @@ export async function run(name: string | undefined, options: SyncOptions): Promi
 
 export async function status(name: string | undefined, options: SyncOptions): Promise<void> {
   const { url } = options;
-  const descriptions =
+  const shown =
     url === undefined ? await storedDescriptions(name, options) : await descriptionsAt(url, name, options);
-  for (const description of descriptions) {
-    if (['withheld', 'failed'].includes(description.state)) process.exitCode = 1;
-    await printStatus(description, options);
+  for (const { sync, isFollowed } of shown) {
+    if (['withheld', 'failed'].includes(sync.state)) process.exitCode = 1;
+    await printStatus(sync, options, isFollowed);
   }
 }
 
-/** The sources that a server follows; or, of a sync that others run, what the server has stored of it. */
-async function descriptionsAt(
-  url: string,
-  name: string | undefined,
-  options: SyncOptions,
-): Promise<SyncDescription[]> {
+interface Shown {
+  sync: SyncDescription;
+  /** Whether the server follows it. */
+  isFollowed: boolean;
+}
+
+/** The sources that a server follows; and of syncs that others run, what the server has stored of them. */
+async function descriptionsAt(url: string, name: string | undefined, options: SyncOptions): Promise<Shown[]> {
   const servers = await ServerSyncs.open(url, options);
-  const wanted = await runSync(name, options);
-  if (wanted === undefined || (await servers.follows(wanted.name))) return await servers.list(name);
+  const followed = await servers.followed(name);
+  const isComplete = options.database !== undefined && followed.length > 0;
+  const wanted = isComplete ? [] : await wantedSyncs(name, options);
+  const others = wanted.filter((one) => !followed.some((sync) => sync.name === one.name));
+  if (others.length === 0) return (await servers.list(name)).map((sync) => ({ sync, isFollowed: true }));
   const { readPosition } = await import('./remote-target.js');
   const { Transport } = await import('../../client/transport.js');
   const { describeSync } = await import('../../sync/index.js');
   const { storedStatus } = await import('../../sync/sync.js');
   const transport = new Transport(serverConnection(url, options));
-  const position = await readPosition(transport, wanted.database, wanted.name);
-  return [describeSync(wanted.name, wanted.database, storedStatus(position))];
+  const shown: Shown[] = followed.map((sync) => ({ sync, isFollowed: true }));
+  for (const { name, database } of others) {
+    const position = readPosition(transport, database, name);
+    const status = await position.then(storedStatus).catch(unlessCreated(options));
+    shown.push({ sync: describeSync(name, database, status), isFollowed: false });
+  }
+  return shown;
 }
 
-/** The sync that the options name, which the server may not follow itself. */
-async function runSync(name: string | undefined, options: SyncOptions) {
-  const { database } = options;
-  if (database !== undefined) return { name: name ?? database, database };
-  return name === undefined ? undefined : (await configuredIn(options)).find((sync) => sync.name === name);
-}
-
-async function storedDescriptions(
+/** The syncs that the options name. Those of the config file, if they name none. */
+async function wantedSyncs(
   name: string | undefined,
   options: SyncOptions,
-): Promise<SyncDescription[]> {
+): Promise<{ name: string; database: string }[]> {
+  const { database } = options;
+  if (database !== undefined) return [{ name: name ?? database, database }];
+  return (await configuredIn(options)).filter((sync) => name === undefined || sync.name === name);
+}
+
+/** The first pass of a source of the config file creates its database. */
+function unlessCreated({ database }: SyncOptions): (error: unknown) => Promise<SyncStatus> {
+  return async (error) => {
+    if (database !== undefined || !isCode(error, 'database_not_found')) throw error;
+    const { NO_STATE, storedStatus } = await import('../../sync/sync.js');
+    return storedStatus(NO_STATE);
+  };
+}
+
+async function storedDescriptions(name: string | undefined, options: SyncOptions): Promise<Shown[]> {
   const { readSyncStatus } = await import('../../sync/open-sync.js');
   const { describeSync } = await import('../../sync/index.js');
-  const { NO_STATE, storedStatus } = await import('../../sync/sync.js');
-  const configured = await configuredIn(options);
-  const wanted =
-    options.database === undefined
-      ? configured.filter((sync) => name === undefined || sync.name === name)
-      : [{ name: name ?? options.database, database: options.database }];
+  const wanted = await wantedSyncs(name, options);
   if (wanted.length === 0) {
     throw invalid(
       name === undefined
@@ -186,16 +201,12 @@ async function storedDescriptions(
     ...(options.store === undefined ? { readOnly: true } : { store: { url: options.store } }),
   });
   try {
-    const descriptions: SyncDescription[] = [];
+    const shown: Shown[] = [];
     for (const { name, database } of wanted) {
-      const status = await readSyncStatus(databases, database, name).catch((error) => {
-        // A server creates the database of a source in its first pass.
-        if (options.database !== undefined || !isCode(error, 'database_not_found')) throw error;
-        return storedStatus(NO_STATE);
-      });
-      descriptions.push(describeSync(name, database, status));
+      const status = await readSyncStatus(databases, database, name).catch(unlessCreated(options));
+      shown.push({ sync: describeSync(name, database, status), isFollowed: false });
     }
-    return descriptions;
+    return shown;
   } finally {
     await databases.close();
   }
@@ -206,14 +217,16 @@ async function described(sync: Sync, { name, database }: ConfiguredSync): Promis
   return describeSync(name, database, await sync.status());
 }
 
-async function printStatus(description: SyncDescription, options: SyncOptions): Promise<void> {
-  const { name } = description;
-  const { json, url, from, database } = options;
-  const isConfigured = from === undefined && database === undefined;
-  const confirm =
-    url !== undefined || isConfigured
-      ? `\`cosift sync confirm ${name}${url === undefined ? '' : ` --url ${url}`}\``
-      : '`cosift sync confirm` with the options of the source';
+async function printStatus(
+  description: SyncDescription,
+  { json, from, database, given }: SyncOptions,
+  isFollowed = false,
+): Promise<void> {
+  // `status` does not know the options with which others run a sync.
+  const isKnown = isFollowed || from !== undefined || database === undefined;
+  const confirm = isKnown
+    ? `\`cosift sync confirm ${description.name}${given}\``
+    : '`cosift sync confirm` with the options of the source';
   await writeLines([json ? JSON.stringify(description) : statusLine(description, confirm)]);
 }
 
@@ -265,11 +278,12 @@ async function named(name: string, database: string, options: SyncOptions) {
 async function pass(name: string | undefined, options: SyncOptions, kind: SyncRequest): Promise<void> {
   const stop = abortOnSignal();
   const bar = new ProgressBar();
-  const server = await followerOf(name, options);
+  const wanted = name ?? (await onlyConfigured(options));
+  const server = await followerOf(wanted, options);
   try {
     const { counts, description } = await (server === undefined
-      ? ownPass(name, options, kind, stop, bar)
-      : server.pass(name, kind, stop, bar));
+      ? ownPass(wanted, options, kind, stop, bar)
+      : server.pass(wanted, kind, stop, bar));
     bar.clear();
     await reportCounts(counts, description, options);
   } catch (error) {
@@ -278,12 +292,20 @@ async function pass(name: string | undefined, options: SyncOptions, kind: SyncRe
   }
 }
 
+/** The name of the only source of the config file, unless the options describe one or name a database. */
+async function onlyConfigured(options: SyncOptions): Promise<string | undefined> {
+  if (options.from !== undefined || options.database !== undefined) return undefined;
+  const [only, ...others] = await configuredIn(options);
+  return others.length === 0 ? only?.name : undefined;
+}
+
 /** The server, if it is to make a pass: where it follows the source, or the options describe none. */
 async function followerOf(name: string | undefined, options: SyncOptions): Promise<ServerSyncs | undefined> {
   const { url, from, maxDeletes } = options;
   if (url === undefined || from !== undefined) return undefined;
   const server = await ServerSyncs.open(url, options);
-  if ((await isDescribed(name, options)) && !(await server.follows(name as string))) return undefined;
+  const isDescribed = (await configuredIn(options)).some((sync) => sync.name === (name ?? sync.name));
+  if (isDescribed && (await server.followed(name)).length === 0) return undefined;
   if (maxDeletes === undefined) return server;
   throw invalid('--max-deletes needs --from: a server takes the number of its config file');
 }
@@ -303,7 +325,7 @@ async function ownPass(
     'for a server, which follows the sources of its config file, give --url; stop `cosift sync run` for this command',
   );
   try {
-    await using sync = await openSync(place, definition, { stop, bar });
+    await using sync = await openSync(place, definition, { stop, bar, waits: false });
     const counts = await (kind === 'reconcile' ? sync.reconcile() : sync.confirm());
     return { counts, description: await described(sync, definition) };
   } finally {
@@ -314,6 +336,8 @@ async function ownPass(
 interface OpenOptions {
   stop: AbortSignal;
   bar: ProgressBar;
+  /** Whether it waits for another process that runs the sync of a server. */
+  waits: boolean;
   everyMs?: number | undefined;
   onAttempt?: () => void;
 }
@@ -321,12 +345,13 @@ interface OpenOptions {
 async function openSync(
   place: Place,
   { name, database, source, maxDeletes }: ConfiguredSync,
-  { stop, bar, everyMs, onAttempt }: OpenOptions,
+  { stop, bar, waits, everyMs, onAttempt }: OpenOptions,
 ): Promise<Sync> {
   const { openTableSource, Sync } = await import('../../sync/index.js');
   const opened = await openTableSource(source);
-  return new Sync(opened, await place.open(database, name), {
+  return new Sync(opened, await place.open(database, name, waits ? undefined : stop), {
     name,
+    sourceFailure: place.sourceFailure,
     maxDeletes,
     everyMs,
     onAttempt,

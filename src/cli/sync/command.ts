@@ -1,7 +1,9 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { readConfigFile } from '../../config/config-file.js';
 import { modelSources, storeUrl, text } from '../../config/parsers.js';
+import { CosiftError, isCode } from '../../errors.js';
 import { COLUMN_TYPES } from '../../readers/column-types.js';
+import { shellWord } from '../../readers/option-text.js';
 import { DEFAULT_EVERY, DURATION } from '../../sync/duration.js';
 import type { CliCommand } from '../cli-command.js';
 import { withEmbedOptions } from '../embed-options.js';
@@ -80,8 +82,60 @@ export function syncCommand(): Command {
 function action(name: 'check' | 'run' | 'status' | 'reconcile' | 'confirm' | 'remove'): Action {
   return async (source, options, command) => {
     const actions = await import('./actions.js');
-    await actions[name](source, { ...options, ...configuredPlace(options, command) });
+    try {
+      await actions[name](source, {
+        ...options,
+        ...configuredPlace(options, command),
+        given: givenFlags(command),
+      });
+    } catch (error) {
+      // The advice of other commands is an option that names columns here.
+      if (!isCode(error, 'unauthorized') || error.fields.request_id === undefined) throw error;
+      throw new CosiftError(
+        'unauthorized',
+        `${error.detail}; give the right key with --api-key or COSIFT_KEY`,
+        { cause: error },
+      );
+    }
   };
+}
+
+/** Options of `run` that `confirm` takes, too. */
+const CONFIRM_OPTIONS = [
+  'config',
+  'from',
+  'table',
+  'query',
+  'columns',
+  'key',
+  'where',
+  'stream',
+  'types',
+  'database',
+  'data',
+  'store',
+  'url',
+  'apiKey',
+];
+
+/** A URL that may have a password. */
+const PASSWORD = /:\/\/.*:.*@|password/s;
+
+/** The options of the command line with which `confirm` finds the same source, for a shell, without what may be secret. */
+function givenFlags(command: Command): string {
+  const words = CONFIRM_OPTIONS.flatMap((name) => {
+    if (command.getOptionValueSource(name) !== 'cli') return [];
+    const flag = command.options.find((option) => option.attributeName() === name)?.long as string;
+    const value: unknown = command.getOptionValue(name);
+    if (Array.isArray(value)) return value.flatMap((text) => [flag, shellWord(text)]);
+    if (typeof value !== 'string') {
+      const types = Object.entries(value as object).map((pair) => pair.join('='));
+      return [flag, shellWord(types.join(','))];
+    }
+    const isSecret = name === 'apiKey' || PASSWORD.test(value);
+    return [flag, isSecret ? '…' : shellWord(value)];
+  });
+  return words.map((word) => ` ${word}`).join('');
 }
 
 /** The directory or store, and the models, of the config file, where neither a flag nor a variable names another one. */

@@ -27,6 +27,8 @@ export interface SyncOptions
   extends Pick<TargetOptions, 'data' | 'store' | 'models' | 'url'>,
     SourceOptions,
     EmbedOptions {
+  /** The options of the command line with which `confirm` finds the same source. */
+  given: string;
   /** The key for the server. */
   apiKey?: string;
   once?: true;
@@ -86,11 +88,6 @@ export async function definitionOf(
     everyMs: millisecondsOf(every),
     maxDeletes,
   };
-}
-
-/** Whether the options, or the config file, describe a source of the name. */
-export async function isDescribed(name: string | undefined, options: SyncOptions): Promise<boolean> {
-  return options.from !== undefined || (await configuredIn(options)).some((sync) => sync.name === name);
 }
 
 async function configured(name: string | undefined, options: SyncOptions): Promise<ConfiguredSync> {

@@ -8,8 +8,14 @@ import { serverConnection } from './server.js';
 /** Where the records of a source are: a data directory, a PostgreSQL database, or a running server. */
 export interface Place {
   readonly databases: CreatableDatabases;
-  /** Opens the target of a sync, which the caller releases. */
-  open(database: string, name: string): Promise<SyncTarget>;
+  /** What is stored of a failure of a source, in place of its reason, where that would leave this machine. */
+  readonly sourceFailure: string | undefined;
+  /**
+   * Opens the target of a sync, which the caller releases. `signal` asks to begin at once.
+   *
+   * @throws {CosiftError} `busy`, with `signal`, while another process runs the sync of a server.
+   */
+  open(database: string, name: string, signal?: AbortSignal): Promise<SyncTarget>;
   close(): Promise<void>;
 }
 
@@ -30,6 +36,7 @@ async function localPlace(options: SyncOptions, advice: string): Promise<Place> 
     const service = await openDirectory(options);
     return {
       databases: creatableOf(service),
+      sourceFailure: undefined,
       open: (database, name) => openTarget(service, database, name),
       close: () => service.close(),
     };
@@ -52,7 +59,27 @@ async function remotePlace(url: string, options: SyncOptions): Promise<Place> {
       describe: (name) => client.database(name).describe(),
       create: (id, settings) => client.createDatabase(id, settings),
     },
-    open: async (database, name) => new RemoteTarget(new Transport(connection), database, name),
+    sourceFailure: "the source cannot be read; the runner's output says why",
+    open: async (database, name, signal) => {
+      const target = new RemoteTarget(new Transport(connection), database, name);
+      if (signal !== undefined) await beginAtOnce(target, name, signal);
+      return target;
+    },
     close: () => client.close(),
   };
+}
+
+/** Takes the hold of a sync, which its runner keeps between its passes. */
+async function beginAtOnce(target: SyncTarget, name: string, signal: AbortSignal): Promise<void> {
+  try {
+    await target.hold(signal);
+  } catch (error) {
+    await target.release();
+    if (!isCode(error, 'busy')) throw error;
+    throw new CosiftError(
+      'busy',
+      `another process runs the sync "${name}": stop \`cosift sync run\` for this command, or wait until it ends`,
+      { cause: error },
+    );
+  }
 }

@@ -53,9 +53,9 @@ export class ServerSyncs {
     return new ServerSyncs(new Transport(serverConnection(url, options)), options.database);
   }
 
-  /** Whether the server follows a source of the name. A key that may only run syncs does not see that. */
-  async follows(name: string): Promise<boolean> {
-    return (await this.#all().catch(unlessForbidden)).some((sync) => this.#isWanted(sync, name));
+  /** The sources of {@link list}, if there are any. A key that may only run syncs does not see them. */
+  async followed(name: string | undefined): Promise<SyncDescription[]> {
+    return (await this.#all().catch(unlessForbidden)).filter((sync) => this.#isWanted(sync, name));
   }
 
   /** Returns the sources of the database that the options name, if they name one; with `name`, only that one. */
