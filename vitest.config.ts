@@ -8,6 +8,7 @@ const ALONE = [
   'test/cli/parquet-of-other-writers-is-read-exactly-or-refused-by-name.test.ts',
   'test/library/memory-of-facets-is-given-back.test.ts',
   'test/server/a-body-in-tiny-chunks-is-refused.test.ts',
+  'test/server/descriptions-are-not-parsed.test.ts',
   'test/server/many-databases-do-not-block-the-event-loop.test.ts',
   'test/server/no-request-blocks-the-event-loop.test.ts',
   'test/server/writes-that-wait-for-a-reembedding-leave-room.test.ts',

@@ -40,7 +40,9 @@ test.each(['br', 'gzip'])(
     }).enable();
     const sizes = await Promise.all(Array.from({ length: RESPONSES }, () => sizeOf(coding)));
     hook.disable();
-    expect(sizes).toEqual(Array(RESPONSES).fill(alone));
+    // What is described may change once meanwhile.
+    const whole = [alone, await sizeOf(coding)];
+    expect(sizes.filter((size) => !whole.includes(size))).toEqual([]);
     expect(most).toBeGreaterThan(0);
     expect(most).toBeLessThanOrEqual(Math.max(1, availableParallelism() - 1));
   },
