@@ -10,7 +10,7 @@ import { count, ProgressBar, plural } from '../progress-bar.js';
 import { checkDataDirectory } from '../target.js';
 import { configuredIn, definitionOf, invalid, type SyncOptions } from './definition.js';
 import { openPlace, type Place } from './place.js';
-import { type MadePass, ServerSyncs, serverConnection } from './server.js';
+import { type MadePass, ServerSyncs, transportTo } from './server.js';
 import { statusLine } from './status-line.js';
 
 /** Records that `check` shows. */
@@ -46,10 +46,8 @@ async function positionLines(
   const { url } = options;
   if (url === undefined || database === undefined) return [];
   const { readPosition } = await import('./remote-target.js');
-  const { Transport } = await import('../../client/transport.js');
   try {
-    const transport = new Transport(serverConnection(url, options));
-    const { records } = await readPosition(transport, database, name);
+    const { records } = await readPosition(await transportTo(url, options), database, name);
     return [`records at ${url}: ${count(records)}`];
   } catch (error) {
     if (!isCode(error, 'database_not_found')) throw error;
@@ -150,10 +148,9 @@ async function descriptionsAt(url: string, name: string | undefined, options: Sy
   const others = wanted.filter((one) => !followed.some((sync) => sync.name === one.name));
   if (others.length === 0) return (await servers.list(name)).map((sync) => ({ sync, isFollowed: true }));
   const { readPosition } = await import('./remote-target.js');
-  const { Transport } = await import('../../client/transport.js');
   const { describeSync } = await import('../../sync/index.js');
   const { storedStatus } = await import('../../sync/sync.js');
-  const transport = new Transport(serverConnection(url, options));
+  const transport = await transportTo(url, options);
   const shown: Shown[] = followed.map((sync) => ({ sync, isFollowed: true }));
   for (const { name, database } of others) {
     const position = readPosition(transport, database, name);

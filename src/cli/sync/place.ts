@@ -3,7 +3,7 @@ import { CosiftError, isCode } from '../../errors.js';
 import type { CreatableDatabases } from '../../sync/ensure-database.js';
 import { openDirectory } from '../target.js';
 import type { SyncOptions } from './definition.js';
-import { serverConnection } from './server.js';
+import { serverConnection, transportTo } from './server.js';
 
 /** Where the records of a source are: a data directory, a PostgreSQL database, or a running server. */
 export interface Place {
@@ -50,10 +50,8 @@ async function localPlace(options: SyncOptions, advice: string): Promise<Place> 
 
 async function remotePlace(url: string, options: SyncOptions): Promise<Place> {
   const { Client } = await import('../../client/client.js');
-  const { Transport } = await import('../../client/transport.js');
   const { RemoteTarget } = await import('./remote-target.js');
-  const connection = serverConnection(url, options);
-  const client = new Client(connection);
+  const client = new Client(serverConnection(url, options));
   return {
     databases: {
       describe: (name) => client.database(name).describe(),
@@ -61,7 +59,7 @@ async function remotePlace(url: string, options: SyncOptions): Promise<Place> {
     },
     sourceFailure: "the source cannot be read; the runner's output says why",
     open: async (database, name, signal) => {
-      const target = new RemoteTarget(new Transport(connection), database, name);
+      const target = new RemoteTarget(await transportTo(url, options), database, name);
       if (signal !== undefined) await beginAtOnce(target, name, signal);
       return target;
     },

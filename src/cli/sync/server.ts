@@ -33,6 +33,12 @@ export function serverConnection(url: string, { data, apiKey }: SyncOptions): Cl
   return connection(url, { data, url, ...(apiKey !== undefined && { key: apiKey }) }, '--api-key');
 }
 
+/** The connection to the server of the options. */
+export async function transportTo(url: string, options: SyncOptions): Promise<Transport> {
+  const { Transport } = await import('../../client/transport.js');
+  return new Transport(serverConnection(url, options));
+}
+
 function unlessForbidden(error: unknown): [] {
   if (isCode(error, 'forbidden')) return [];
   throw error;
@@ -49,8 +55,7 @@ export class ServerSyncs {
   }
 
   static async open(url: string, options: SyncOptions): Promise<ServerSyncs> {
-    const { Transport } = await import('../../client/transport.js');
-    return new ServerSyncs(new Transport(serverConnection(url, options)), options.database);
+    return new ServerSyncs(await transportTo(url, options), options.database);
   }
 
   /** The sources of {@link list}, if there are any. A key that may only run syncs does not see them. */
