@@ -177,10 +177,11 @@ export class HeldSync {
     const ids = this.#keys.map((key) => `key:${key}`);
     if (version !== undefined && ids.length > 0)
       throw invalid('/unwritten_since', 'not together with `keys`');
+    // Before anything is waited for, because further keys may arrive meanwhile.
+    this.#forgetKeys();
     if (version !== undefined && version > (await this.#target.state()).version) {
       throw invalid('/unwritten_since', 'is no version that the database has had');
     }
-    this.#forgetKeys();
     const gone = version === undefined ? { ids } : { unwritten: { version, prefix: `${name}/` } };
     const kept = { name, text: JSON.stringify(state) };
     return await this.#target.remove(
