@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import pg from 'pg';
 
@@ -61,7 +62,8 @@ export class Listener {
     client.on('end', lost);
     client.on('notification', ({ payload }) => this.#onMessage(payload));
     try {
-      await client.connect();
+      // A call of `end` meanwhile leaves the promise of `connect` pending.
+      await Promise.race([client.connect(), once(client, 'end')]);
       await client.query(`LISTEN ${client.escapeIdentifier(this.#channel)}`);
       // What was written before the connection was there.
       this.#onMessage(undefined);
