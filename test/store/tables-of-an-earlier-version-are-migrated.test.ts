@@ -1,8 +1,10 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
+import { CosiftError } from '../../src/errors.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
+import { migrate } from '../../src/store/postgres/schema.js';
 
 describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${NO_SERVER})` : ''}`, () => {
   let server: PostgresServer;
@@ -65,6 +67,21 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     );
     await Promise.all(stores.map((store) => store.load()));
     for (const store of stores) await store.close();
+  });
+
+  test('what another process has just created is used at once', async () => {
+    const database = new NodePostgres({ url: await server.createDatabase(), maxConnections: 2 });
+    const write = vi.spyOn(database, 'write').mockImplementationOnce(async () => {
+      await migrate(database);
+      throw new CosiftError('store_failed', 'the schema exists', { fields: { postgres: '42P06' } });
+    });
+    // A pause would never end.
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    await migrate(database);
+    expect(write).toHaveBeenCalledTimes(2);
+    vi.useRealTimers();
+    await database.close();
   });
 
   test('a start needs no lock that a role with few privileges can hold', async () => {

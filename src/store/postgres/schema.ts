@@ -4,11 +4,10 @@ import { groupCount, placeGroup, placeTables } from './distribution.js';
 import { type Group, Groups } from './groups.js';
 import type { Sql, SqlDatabase } from './sql.js';
 
-/**
- * The states of PostgreSQL when a lock is not given in time, and when another process has just created the same schema,
- * extension or table.
- */
-const IN_USE = ['55P03', '23505', '42P06', '42P07', '42710'];
+/** The state of PostgreSQL when a lock is not given in time. */
+const LOCKED = '55P03';
+/** The states when another process has just created the same schema, extension or table, which are there now. */
+const CREATED = ['23505', '42P06', '42P07', '42710'];
 /** Attempts to migrate tables that are in use: about two minutes. */
 const MAX_ATTEMPTS = 80;
 const ATTEMPT_PAUSE_MS = 1_000;
@@ -142,9 +141,9 @@ export async function migrate(database: SqlDatabase): Promise<void> {
       await migrateOnce(database);
       return;
     } catch (error) {
-      const isInUse = error instanceof CosiftError && IN_USE.includes(String(error.fields.postgres));
-      if (!isInUse || attempt === MAX_ATTEMPTS) throw error;
-      await sleep(ATTEMPT_PAUSE_MS);
+      const state = error instanceof CosiftError ? String(error.fields.postgres) : '';
+      if (![LOCKED, ...CREATED].includes(state) || attempt === MAX_ATTEMPTS) throw error;
+      if (state === LOCKED) await sleep(ATTEMPT_PAUSE_MS);
     }
   }
 }
