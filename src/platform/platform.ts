@@ -70,14 +70,19 @@ interface Report {
   userLimits?: { open_files?: { soft?: number | string } };
 }
 
+let made: Report | undefined;
+
+/** Made once: it takes tens of milliseconds beside worker threads, because each of them adds a report of its own. */
 function diagnosticReport(): Report {
+  if (made !== undefined) return made;
   const report: NodeJS.ProcessReport & { excludeNetwork?: boolean } = process.report;
   const before = report.excludeNetwork;
   // Otherwise the report looks up the host names of all open connections, which can take seconds.
   report.excludeNetwork = true;
-  const result = report.getReport() as unknown as Report;
+  const { header, userLimits } = report.getReport() as unknown as Report;
   report.excludeNetwork = before ?? false;
-  return result;
+  made = { header, ...(userLimits && { userLimits }) };
+  return made;
 }
 
 /** The dynamic linker of musl prints its version if it is called without arguments. */
