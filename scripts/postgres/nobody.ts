@@ -6,8 +6,8 @@ import path from 'node:path';
 const NOBODY = 65_534;
 
 /** A new directory of the user that runs a server. */
-export function makeDirectory(prefix: string): string {
-  const directory = mkdtempSync(path.join(tmpdir(), prefix));
+export function makeDirectory(prefix: string, parent = tmpdir()): string {
+  const directory = mkdtempSync(path.join(parent, prefix));
   if (isRoot()) chownSync(directory, NOBODY, NOBODY);
   return directory;
 }

@@ -1,9 +1,10 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import pg from 'pg';
 import { endProcess, isRunning } from './child-process.js';
 import { freePort } from './free-port.js';
 import { makeDirectory, owner } from './nobody.js';
@@ -15,10 +16,18 @@ const START_MS = 60_000;
 /** Milliseconds between two questions whether it has. */
 const PAUSE_MS = 20;
 
+const AS_TEXT = { getTypeParser: () => (value: string) => value };
+
 const PREFIX = 'cosift-postgres-';
 
 /** The virtual environment that has the wheel. */
 const ENVIRONMENT = fileURLToPath(new URL('../../.postgres', import.meta.url));
+
+/**
+ * A directory that keeps what `initdb` makes, which takes more than a second: each server begins with a copy. Copies have
+ * the same system identifier.
+ */
+const CLUSTERS = process.env.POSTGRES_CLUSTERS;
 
 /** Why the tests of a real server are skipped; undefined where one is installed. */
 export const NO_SERVER = reasonToSkip();
@@ -65,11 +74,7 @@ export class PostgresServer {
   static async start(version: PostgresVersion = 18): Promise<PostgresServer> {
     const directory = makeDirectory(PREFIX);
     const data = path.join(directory, 'data');
-    await run(
-      program('initdb', version),
-      ['-D', data, '-U', 'cosift', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C.UTF-8'],
-      owner(),
-    );
+    await makeCluster(data, version);
     const server = new PostgresServer(directory, await freePort(), version);
     await server.restart();
     return server;
@@ -122,10 +127,24 @@ export class PostgresServer {
     return `postgres://cosift@127.0.0.1:${this.#port}/${database}`;
   }
 
-  /** Runs a statement; returns what it prints. */
-  async run(statement: string, database = 'postgres'): Promise<string> {
-    const { stdout } = await run(program('psql'), ['-Atqc', statement, this.urlOf(database)]);
-    return stdout.trim();
+  /** Runs statements; returns their rows as lines, with `|` between values. */
+  async run(statements: string, database = 'postgres'): Promise<string> {
+    return await this.#connected(database, async (client) => {
+      const results = [await client.query({ text: statements, rowMode: 'array', types: AS_TEXT })].flat();
+      return results.flatMap(({ rows }) => rows.map((row) => row.join('|'))).join('\n');
+    });
+  }
+
+  async #connected<T>(database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+    const client = new pg.Client(this.urlOf(database));
+    // A server that is killed ends its connections.
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      return await work(client);
+    } finally {
+      await client.end();
+    }
   }
 
   /** Starts a copy of the server that follows it. */
@@ -157,12 +176,33 @@ export class PostgresServer {
 
   /** Whether this server, and not the one before it, takes connections. */
   async #isReady(): Promise<boolean> {
-    const ask = ['-h', '127.0.0.1', '-p', String(this.#port), '-U', 'cosift', '-d', 'postgres'];
-    return run(program('pg_isready'), ask).then(
-      () => isRunning(this.#process),
-      () => false,
-    );
+    return this.#connected('postgres', async () => isRunning(this.#process)).catch(() => false);
   }
+}
+
+/** Makes the data directory of a server. */
+async function makeCluster(data: string, version: PostgresVersion): Promise<void> {
+  if (CLUSTERS === undefined) {
+    await initialize(data, version);
+    return;
+  }
+  const kept = path.join(CLUSTERS, String(version));
+  if (!existsSync(kept)) {
+    const made = makeDirectory(`${version}-`, CLUSTERS);
+    await initialize(made, version);
+    try {
+      renameSync(made, kept);
+    } catch (error) {
+      // Another process was faster.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error;
+    }
+  }
+  await run('cp', ['-R', kept, data], owner());
+}
+
+async function initialize(data: string, version: PostgresVersion): Promise<void> {
+  const names = ['-U', 'cosift', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8'];
+  await run(program('initdb', version), ['-D', data, '--no-sync', ...names], owner());
 }
 
 function program(name: string, version?: PostgresVersion): string {
