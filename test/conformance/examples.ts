@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { satisfies } from '../../bench/data/predicate.js';
 import type { Data } from '../../src/schema/index.js';
 import { RECORD_FORMS } from '../helpers/forms.js';
+import { inFull } from '../helpers/full.js';
 import { Random } from '../helpers/random.js';
 import { countFacet } from './facet-oracle.js';
 import type { OpenDatabases } from './open-databases.js';
@@ -13,12 +14,14 @@ import { exampleVector, relevanceScore } from './score.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Result } from './test-database.js';
 
+const SEEDS = inFull([61, 62], [61]);
+
 /** `search.like`: records that are examples of what a search is for. */
 export function describeExamples(open: OpenDatabases): void {
   describe('a search by examples', () => {
     const shared = SharedDatabases.use(open);
 
-    test.each([61, 62])('is that of the oracle in any request, on any pages (seed %i)', async (seed) => {
+    test.each(SEEDS)('is that of the oracle in any request, on any pages (seed %i)', async (seed) => {
       const random = new Random(seed);
       const { database, records, oracle } = await randomDatabase(shared, random, 150);
       for (let round = 0; round < 40; round++) {

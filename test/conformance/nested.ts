@@ -2,6 +2,7 @@ import { setImmediate as otherWork } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Data } from '../../src/schema/index.js';
 import { FLATTENED } from '../helpers/flattened.js';
+import { inFull } from '../helpers/full.js';
 import { Random } from '../helpers/random.js';
 import type { OpenDatabases } from './open-databases.js';
 import { contentOf } from './patch-oracle.js';
@@ -82,7 +83,7 @@ export function describeNested(open: OpenDatabases): void {
       const database = await shared.create({ dimensions: 2, flatten: true });
       let document: Nested = {};
       await database.put({ id: 1, data: document, vector: [1, 0] });
-      for (let round = 0; round < 300; round++) {
+      for (let round = 0; round < inFull(300, 100); round++) {
         const patch = randomDocument(random, 3);
         document = merged(document, patch) as Nested;
         const { data } = await database.patch(1, patch);
