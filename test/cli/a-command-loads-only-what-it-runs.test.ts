@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { Command, temporaryDirectory } from '../helpers/processes.js';
+import { Command, cosift, temporaryDirectory } from '../helpers/processes.js';
 
 /** The modules of `dist` that a command loads, as paths in it. `run` waits until the command has ended. */
 async function modulesOf(
@@ -42,7 +42,7 @@ test.each([[['--version']], [['--help']], [['search', '--help']], [['completion'
 
 test('a command that works on a directory loads the library, and no server', async () => {
   const data = await temporaryDirectory();
-  await foldersOf('databases', 'create', 'facts', '--data', data);
+  await cosift('databases', 'create', 'facts', '--data', data);
   const folders = await foldersOf('databases', 'list', '--data', data);
   expect(folders).toContain('library');
   expect(folders).not.toContain('server');
@@ -50,7 +50,7 @@ test('a command that works on a directory loads the library, and no server', asy
 
 test('a command and a server on a directory load nothing of PostgreSQL', async () => {
   const data = await temporaryDirectory();
-  await foldersOf('databases', 'create', 'facts', '--data', data);
+  await cosift('databases', 'create', 'facts', '--data', data);
   const ofPostgres = (modules: string[]) => modules.filter((module) => module.includes('postgres'));
   expect(ofPostgres(await modulesOf(['key', 'list', '--data', data]))).toEqual([]);
   const started = await modulesOf(['serve', '--port', '0', '--data', data], async (command) => {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { open } from 'cosift';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { Command, cosift, temporaryDirectory } from '../helpers/processes.js';
 import { NO_SQLITE, sqlite } from '../sync/sqlite.js';
 
@@ -218,47 +218,42 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
       embed: ['name'],
       every: '20ms',
     };
-    const run = (args: string[], env: Record<string, string> = { SHOP: `sqlite:${file}` }) => {
-      const command = new Command([...args, '--config', config], env);
-      command.child.stdin.end();
-      return command;
-    };
+    const run = (...args: string[]) => cosift(...args, '--config', config);
     await write({ ...source, every: 'often' });
-    for (const command of ['serve', 'sync run']) {
-      const refused = run(command.split(' '));
-      expect(await refused.ended()).toBe(1);
-      expect(refused.stderr).toContain('sync.products.every: is "often", must be a duration');
-    }
+    for (const command of ['serve', 'sync run'])
+      expect(await run(...command.split(' '))).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('sync.products.every: is "often", must be a duration'),
+      });
     await write({ ...source, embed: ['nmae'] });
-    const misspelt = run(['sync', 'run', 'products']);
-    expect(await misspelt.ended()).toBe(1);
-    expect(misspelt.stderr).toContain(
-      'sync.products.embed: records have no column "nmae"; `columns` has "name"',
-    );
+    expect(await run('sync', 'run', 'products')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        'sync.products.embed: records have no column "nmae"; `columns` has "name"',
+      ),
+    });
     await write(source);
-    const unset = run(['sync', 'run', 'products'], {});
-    expect(await unset.ended()).toBe(1);
-    expect(unset.stderr).toContain('the environment variable SHOP is not set');
-    const server = run(['serve', '--port', '0']);
+    expect(await run('sync', 'run', 'products')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('the environment variable SHOP is not set'),
+    });
+    vi.stubEnv('SHOP', `sqlite:${file}`);
+    const server = new Command(['serve', '--port', '0', '--config', config]);
     await server.waitFor('stderr', /"sync":"products","database":"shop","state":"in_step","records":1,/);
-    const beside = run(['sync', 'run', 'products']);
-    expect(await beside.ended()).toBe(1);
-    expect(beside.stderr).toContain('stop it for this command');
+    expect(await run('sync', 'run', 'products')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('stop it for this command'),
+    });
     await sqlite(file, "INSERT INTO products VALUES (2, 'b'), (3, NULL)");
-    const status = () => run(['sync', 'status', '--json']);
-    await expect
-      .poll(async () => {
-        const shown = status();
-        await shown.ended();
-        return JSON.parse(shown.stdout || '{}').records;
-      })
-      .toBe(3);
+    const records = async () => JSON.parse((await run('sync', 'status', '--json')).stdout || '{}').records;
+    await expect.poll(records).toBe(3);
     expect(server.stderr.match(/"sync":"products"/g)).toHaveLength(1);
     server.child.kill('SIGTERM');
     await server.ended();
-    const once = run(['sync', 'run', '--once']);
-    expect(await once.ended()).toBe(0);
-    expect(once.stdout).toContain('3 rows: 0 written, 3 unchanged');
+    expect(await run('sync', 'run', '--once')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('3 rows: 0 written, 3 unchanged'),
+    });
   });
 });
 

@@ -20,7 +20,7 @@ const PLACES = [
   ['--from', ''],
 ] as const;
 
-test.each(inFull(PLACES, PLACES.slice(4, 9)))(
+test.each(inFull(PLACES, PLACES.slice(7, 9)))(
   '%s %j is refused, and nothing is made',
   async (option, place) => {
     const directory = await temporaryDirectory();
