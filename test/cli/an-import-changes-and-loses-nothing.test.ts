@@ -251,8 +251,8 @@ test('an encoding is not guessed for text of another alphabet, or for damaged UT
 });
 
 test('an encoding that shows only far into the file is recognised', async () => {
-  const rows = Array.from({ length: 40_000 }, (_, at) => `${at + 1},plain\n`).join('');
-  const latin1 = Buffer.from(`id,name\n${rows}40001,caf\u00e9\n`, 'latin1');
+  const rows = Array.from({ length: 30_000 }, (_, at) => `${at + 1},plain\n`).join('');
+  const latin1 = Buffer.from(`id,name\n${rows}30001,caf\u00e9\n`, 'latin1');
   const { load } = await setUp('a.csv', latin1);
   const checked = await load('--dry-run', '--types', 'id=text');
   expect(checked.stdout).toContain('read as CSV, windows-1252\n');

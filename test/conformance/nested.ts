@@ -1,4 +1,3 @@
-import { setImmediate as otherWork } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Data } from '../../src/schema/index.js';
 import { FLATTENED } from '../helpers/flattened.js';
@@ -113,7 +112,7 @@ export function describeNested(open: OpenDatabases): void {
         (await database.search({ search: { text, threshold: 0 } })).results[0]?.relevance_score;
       expect(await score('a tower of iron')).toBe(1);
       await catalog.configure(database.id, { embed: { columns: ['a.c'] } });
-      while ((await reembeddings.find(database.id)).state !== 'done') await otherWork();
+      await expect.poll(async () => (await reembeddings.find(database.id)).state).toBe('done');
       expect(await score('bread and salt')).toBe(1);
       expect(await database.describe()).toMatchObject({ flatten: true, embed: { columns: ['a.c'] } });
       await database.patch(1, { a: { c: 'a cello' } });

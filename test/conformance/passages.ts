@@ -1,4 +1,3 @@
-import { setImmediate as otherWork } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/schema/index.js';
 import type { OpenDatabases } from './open-databases.js';
@@ -278,7 +277,7 @@ export function describePassages(open: OpenDatabases): void {
       const change = async (change: object | null) => {
         const { catalog, reembeddings } = database.databases;
         await catalog.configure(database.id, { embed: change === null ? null : { passages: change } });
-        while ((await reembeddings.find(database.id)).state !== 'done') await otherWork();
+        await expect.poll(async () => (await reembeddings.find(database.id)).state).toBe('done');
       };
       const inferences = async () => (await database.databases.monitor.stats()).embedder?.inferences;
       const before = await inferences();

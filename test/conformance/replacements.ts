@@ -192,7 +192,7 @@ export function describeReplacements(open: OpenDatabases): void {
         await databases.reembeddings.start(id, 'other');
         // Unchanged records are written while others get their vectors.
         await database.put(text(3));
-        while ((await databases.reembeddings.find(id)).state !== 'done') await otherWork();
+        await expect.poll(async () => (await databases.reembeddings.find(id)).state).toBe('done');
       };
       const source = withPause(textOf([text(1)]), reembed, textOf([text(2)]));
       expect((await database.replaceLines(source)).at(-1)).toMatchObject({ unchanged: 2, deleted: 3 });

@@ -1,5 +1,5 @@
-import { setImmediate as otherWork } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { inFull } from '../helpers/full.js';
 import type { OpenDatabases } from './open-databases.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
@@ -303,14 +303,14 @@ export function describeSettings(open: OpenDatabases): void {
       };
       const others = [write(), write(), read(), read()];
       try {
-        for (const round of [1, 2, 3, 4, 5, 6, 7]) {
+        for (const round of inFull([1, 2, 3, 4, 5, 6, 7], [1, 2, 3])) {
           const embed = embedOf(columns[round % columns.length]);
           const changed = await catalog.configure(database.id, {
             embed: embed.columns === undefined ? null : embed,
             defaults: { limit: round },
           });
           expect(changed.defaults).toEqual({ limit: round });
-          while ((await reembeddings.find(database.id)).state !== 'done') await otherWork();
+          await expect.poll(async () => (await reembeddings.find(database.id)).state).toBe('done');
           expect(await database.describe()).toMatchObject({ embed, defaults: { limit: round } });
           await catalog.configure(database.id, { defaults: null });
           expect(await pageOf(database)).toBe(expected[round % columns.length]);
@@ -320,7 +320,7 @@ export function describeSettings(open: OpenDatabases): void {
         await Promise.all(others);
       }
       expect([...seen].filter((page) => !isPage(page, expected))).toEqual([]);
-      expect(written).toBeGreaterThan(7);
+      expect(written).toBeGreaterThan(inFull(7, 3));
       // What was written meanwhile has the text of the last columns.
       const fresh = await shared.create({ embed: embedOf(columns[3]) });
       const lines = (await database.export()).map((line) => JSON.parse(line) as { id: number; data: object });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sizeOf } from '../../src/agents/excerpt.js';
 import { BUDGET, haveMore, shownRecords } from '../../src/agents/shown-records.js';
+import { inFull } from '../helpers/full.js';
 import { Random } from '../helpers/random.js';
 import { LINES_TYPE, Service } from '../server/service.js';
 import { Agent } from './agent.js';
@@ -62,6 +63,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const CALLS = 50;
+const COPIES = inFull(10, 4);
 /** A character is at most a token of common texts. */
 const MAX_RESULT = 25_000;
 
@@ -144,11 +146,11 @@ test('of a long text, the passage that matches best is shown', async () => {
   const filler = 'The committee approved the minutes of the last meeting without any change. ';
   const text = `${filler.repeat(80)}A volcano erupted and covered the village with ash. ${filler.repeat(80)}`;
   await service.call('POST', '/v1/databases/books/records', {
-    records: Array.from({ length: 10 }, (_, i) => ({ id: i + 1, data: { text } })),
+    records: Array.from({ length: COPIES }, (_, i) => ({ id: i + 1, data: { text } })),
   });
   const agent = await Agent.overHttp(service, service.adminKey);
   const { structured } = await agent.call('search', { database: 'books', query: 'eruption of a volcano' });
-  expect(structured.results).toHaveLength(10);
+  expect(structured.results).toHaveLength(COPIES);
   for (const { data, cut } of structured.results) {
     expect(data.text).toContain('volcano erupted');
     expect(cut).toEqual([

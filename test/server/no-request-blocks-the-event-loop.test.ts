@@ -151,10 +151,12 @@ function* bodiesOf(
   ];
 }
 
-/** The operations that take a body. */
-const JSON_BODIES = Object.entries(OPERATIONS).flatMap(([id, operation]) =>
-  operation.body === undefined ? [] : [{ id, ...operation, body: operation.body }],
-);
+/** The operations that take a body. Of batches of searches, the two variants differ in the names of members. */
+const JSON_BODIES = Object.entries(OPERATIONS)
+  .flatMap(([id, operation]) =>
+    operation.body === undefined ? [] : [{ id, ...operation, body: operation.body }],
+  )
+  .filter(({ id }) => inFull(true, id !== 'searchesA'));
 
 test.each(JSON_BODIES)(
   'no body of $id blocks the event loop',

@@ -41,7 +41,7 @@ test('searches and writes of another key get responses during the load of 150 cl
     (_, at) => `${JSON.stringify({ id: at + 1, data: { text: `line ${at}` } })}\n`,
   );
   const import_ = service.call('POST', `${AT}/records`, lines.join(''), LINES_TYPE);
-  while (answered < 300) await new Promise((resolve) => setImmediate(resolve));
+  await expect.poll(() => answered).toBeGreaterThanOrEqual(300);
   for (let round = 0; round < 3; round += 1) {
     // If searches had absolute priority over records, the write would wait forever, because the clients go on until then.
     const record = { id: 10_000 + round, data: { text: `a record of another key ${round}` } };

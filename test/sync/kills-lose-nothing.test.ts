@@ -18,7 +18,7 @@ import { createItems, differences, itemsIn, write } from './written-table.js';
 const KILLS = Number(process.env.KILLS ?? inFull(10, 2));
 const WRITERS = 4;
 /** Enough to be read in several transactions. */
-const ROWS = 10_000;
+const ROWS = inFull(10_000, 5_000);
 
 const FAULTY = fileURLToPath(new URL('./a-sync-with-a-fault.mjs', import.meta.url));
 
