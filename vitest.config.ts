@@ -14,9 +14,19 @@ const ALONE = [
   'test/server/writes-that-wait-for-a-reembedding-leave-room.test.ts',
 ];
 
-/** The files that take longest. */
-const LONG =
-  /\/(conformance\/(local|pglite|postgres)|every-sample-of-the-documentation-runs|hostile-connections)\.test\.ts$/;
+/** The files that take longest. Those of the page wait for a browser most of their time. */
+const LONG = new RegExp(
+  [
+    'conformance/(local|pglite|postgres)',
+    'docs/every-sample-of-the-documentation-runs',
+    'mcp/an-agent-searches-over-stdio',
+    'page/[^/]+',
+    'server/(a-sync-is-run-by-another-process|hostile-connections)',
+    'sync/kills-lose-nothing',
+  ]
+    .map((name) => `/${name}\\.test\\.ts$`)
+    .join('|'),
+);
 
 /** Begins with the files that take longest, so that none of them runs alone at the end. */
 class LongestFirst extends BaseSequencer {
