@@ -184,7 +184,7 @@ impl LineWriter {
         write_key(block.key(slot), out);
         write_data_and_times(snapshot, (block, slot), Variant::A, None, out);
         if let Some(vectors) = &mut self.vectors {
-            vectors.write(snapshot, (block, slot), out)?;
+            vectors.write((block, slot), out)?;
         }
         out.extend_from_slice(b"}\n");
         Ok(())

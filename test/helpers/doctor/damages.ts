@@ -19,6 +19,7 @@ export type Damage = (directory: string, random: Random) => string;
 
 const store = (directory: string, id = 'own') => path.join(directory, 'databases', id, 'records.sqlite');
 const derived = (directory: string, id = 'own') => path.join(directory, 'databases', id, 'derived');
+const vectors = (directory: string, id = 'own') => path.join(directory, 'databases', id, 'vectors');
 
 /** Changes one byte of a file where it is not zero: zeros may be unused space, whose content does not matter. */
 function flip(file: string, random: Random, from = 0, to = statSync(file).size): string {
@@ -82,6 +83,12 @@ function indexFile(directory: string, kind: string, random: Random): string {
   return path.join(derived(directory), random.pick(files));
 }
 
+/** The vector file of the first block of a database. */
+function vectorFile(directory: string, id = 'own'): string {
+  const [name] = readdirSync(vectors(directory, id)).sort();
+  return path.join(vectors(directory, id), name as string);
+}
+
 /** Makes an index of SQLite that lacks some rows. */
 function wrongIndex(directory: string): string {
   const name = 'versions';
@@ -125,8 +132,9 @@ export const DAMAGES: Readonly<Record<string, readonly Damage[]>> = {
   'a value that another program changed': [
     (directory, random) =>
       run(directory, `UPDATE contents SET data = CAST('{"n":-1}' AS BLOB) WHERE id = ${anId(random)}`),
-    (directory, random) =>
-      run(directory, `UPDATE contents SET vector = zeroblob(length(vector)) WHERE id = ${anId(random)}`),
+    (directory) => run(directory, 'UPDATE vectors SET vector = zeroblob(64) WHERE id = 7', 'killed'),
+    (directory, random) => run(directory, `UPDATE records SET place = place + 1 WHERE id = ${anId(random)}`),
+    (directory) => run(directory, 'UPDATE vector_files SET living = living + 1'),
     (directory, random) =>
       run(directory, `UPDATE records SET uuid = randomblob(16) WHERE id = ${anId(random)}`),
     (directory, random) =>
@@ -150,6 +158,8 @@ export const DAMAGES: Readonly<Record<string, readonly Damage[]>> = {
   'a row that is missing': [
     (directory, random) => run(directory, `DELETE FROM records WHERE id = ${anId(random)}`),
     (directory, random) => run(directory, `DELETE FROM contents WHERE id = ${anId(random)}`),
+    (directory) => run(directory, 'DELETE FROM vectors WHERE id = 7', 'killed'),
+    (directory) => run(directory, 'DELETE FROM vector_files'),
     (directory, random) =>
       run(directory, `DELETE FROM changes WHERE position = ${1001 + random.below(3000)}`),
     (directory) => run(directory, `DELETE FROM meta WHERE key = 'state'`),
@@ -168,6 +178,16 @@ export const DAMAGES: Readonly<Record<string, readonly Damage[]>> = {
       writeFileSync(file, '');
       return `${file} is empty`;
     },
+  ],
+  'a vector file that is damaged': [
+    (directory, random) => flip(vectorFile(directory), random),
+    (directory, random) => truncate(vectorFile(directory), random),
+    (directory) => {
+      const file = vectorFile(directory);
+      rmSync(file);
+      return `no ${file}`;
+    },
+    (directory) => replaced(vectorFile(directory), vectorFile(directory, 'other')),
   ],
   'a small file that is damaged': [
     ...['keys.json', 'webhooks.json', 'admin.key']
@@ -256,10 +276,16 @@ function changedSettings(part: string, by: string): string {
 function moveVectors(file: string): void {
   const rows = sql(
     file,
-    `SELECT r.id, r.uuid, r.hash, r.created, r.changed, c.data, c.vector FROM records r JOIN contents c ON c.id = r.id ORDER BY r.id`,
-  ) as [number, string, string, number, number, string, string][];
-  const statements = rows.map(([id, uuid, hash, created, changed, data], at) => {
-    const vector = rows[(at + 1) % rows.length]![6];
+    `SELECT r.id, r.uuid, r.hash, r.created, r.changed, c.data FROM records r JOIN contents c ON c.id = r.id ORDER BY r.id`,
+  ) as [number, string, string, number, number, string][];
+  // The vectors are in the second part of the only vector file, each with its checksum.
+  const folder = path.join(path.dirname(file), 'vectors');
+  const bytes = readFileSync(path.join(folder, readdirSync(folder)[0] as string));
+  const length = 384 * 4;
+  const start = bytes.length - rows.length * (length + 4);
+  const statements = rows.flatMap(([id, uuid, hash, created, changed, data], at) => {
+    const row = start + ((at + 1) % rows.length) * (length + 4);
+    const vector = bytes.subarray(row, row + length);
     const number = (value: number) => {
       const bytes = Buffer.alloc(8);
       bytes.writeBigInt64LE(BigInt(value));
@@ -273,11 +299,14 @@ function moveVectors(file: string): void {
       number(changed),
       number(data.length / 2),
       Buffer.from(data, 'hex'),
-      Buffer.from(vector, 'hex'),
+      vector,
     ]);
-    return `UPDATE contents SET vector = x'${vector}', crc = ${crc} WHERE id = ${id}`;
+    return [
+      `UPDATE contents SET crc = ${crc} WHERE id = ${id}`,
+      `INSERT INTO vectors VALUES (${id}, x'${vector.toString('hex')}')`,
+    ];
   });
-  sql(file, ...statements);
+  sql(file, ...statements, 'UPDATE records SET place = -2147483648', 'DELETE FROM vector_files');
 }
 
 function crc32Of(parts: readonly Buffer[]): number {

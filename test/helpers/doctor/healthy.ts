@@ -31,6 +31,9 @@ export const HEALTHY: Readonly<Record<string, Damage>> = {
   'with files that a killed process left': (directory, random) => {
     writeFileSync(path.join(directory, `keys.json.${random.below(9999)}.tmp`), 'half');
     writeFileSync(path.join(database(directory), 'derived', `${random.below(99)}.rows.tmp`), 'half');
+    for (const end of ['', '.tmp']) {
+      writeFileSync(path.join(database(directory), 'vectors', `${random.below(99)}.vectors${end}`), 'half');
+    }
     for (const name of ['.new-x', '.dropped-y']) mkdirSync(path.join(directory, 'databases', name));
     cpSync(database(directory, 'other'), path.join(directory, 'databases/.dropped-other'), {
       recursive: true,

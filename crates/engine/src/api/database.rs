@@ -138,7 +138,7 @@ impl Database {
     ) -> Result<Self, Error> {
         let path = store_path(directory.path());
         let derived = directory.path().join("derived");
-        let reader = Reader::beside_a_writer(&path, directory);
+        let reader = Reader::beside_a_writer(&dependencies.disk, &path, directory);
         match Self::follow_with(dependencies, id, &reader, (&path, &derived), progress) {
             Err(Error::Closed) => Err(Error::Closed),
             // What was read may be of two stores, or of one that is being removed.

@@ -88,11 +88,6 @@ impl PartsFile {
         FileError::damaged(self.file.path(), what)
     }
 
-    /// The path that the file was opened by.
-    pub(crate) fn path(&self) -> &Path {
-        self.file.path()
-    }
-
     /// Number of parts.
     pub(crate) fn part_count(&self) -> usize {
         self.parts.len()

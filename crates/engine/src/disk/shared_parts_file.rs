@@ -39,17 +39,19 @@ struct State {
 }
 
 impl SharedPartsFile {
-    /// Shares `file`, which was opened on `disk` as made from `owner`.
-    pub(crate) fn new(disk: &Arc<dyn Disk>, owner: Owner, file: PartsFile) -> Self {
-        let shared = Self {
+    /// The file at `path` on `disk`, made from `owner`.
+    pub(crate) fn at(disk: &Arc<dyn Disk>, path: PathBuf, owner: Owner) -> Self {
+        Self {
             disk: Arc::clone(disk),
-            path: file.path().to_owned(),
+            path,
             owner,
             state: Arc::default(),
-        };
-        *shared.state.file.lock() = Some(Arc::new(file));
-        note_open(&OPEN, &shared.state);
-        shared
+        }
+    }
+
+    /// Bytes of the file; 0 where it is missing.
+    pub(crate) fn length(&self) -> u64 {
+        self.disk.length(&self.path).unwrap_or(0)
     }
 
     /// The open file.
@@ -106,8 +108,9 @@ mod tests {
         let make = |number| {
             let path = directory.join(format!("{number}"));
             write_parts_file(&*disk, &path, &OWNER, &[&[number]]).expect("written");
-            let file = PartsFile::open(&*disk, &path, &OWNER).expect("opened");
-            SharedPartsFile::new(&disk, OWNER, file)
+            let file = SharedPartsFile::at(&disk, path, OWNER);
+            file.get().expect("opened");
+            file
         };
         (0..count).map(make).collect()
     }

@@ -5,6 +5,7 @@ mod create;
 mod drop;
 mod faulty;
 mod full;
+mod hand_over;
 mod save;
 mod support;
 mod swap;

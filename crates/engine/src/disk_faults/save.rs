@@ -6,7 +6,9 @@ use serde_json::json;
 
 use crate::Engine;
 use crate::columns::BLOCK_RECORDS;
-use crate::disk_faults::support::{World, assert_serves, create, faults, open, put, wait};
+use crate::disk_faults::support::{
+    World, assert_has_vectors, assert_serves, create, faults, open, put, wait,
+};
 use crate::runtime::EventCode;
 
 const BEFORE: u64 = BLOCK_RECORDS as u64 - 10;
@@ -45,6 +47,7 @@ fn assert_survives(mut engine: Arc<Engine>, directory: &std::path::Path, last: u
         let found = engine.database("db").expect("opened").snapshot().records() as u64;
         assert!(found >= last, "{what}: {found} records");
         assert_serves(&engine, "db", found, what);
+        assert_has_vectors(&engine, "db", what);
         engine.close();
         engine = open(directory);
     }

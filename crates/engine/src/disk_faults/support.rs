@@ -167,6 +167,21 @@ pub(super) fn assert_serves(engine: &Arc<Engine>, database: &str, last: u64, wha
     assert!(ids.into_iter().eq(1..=last), "{what}");
 }
 
+/// Checks that the store of a database has the vectors of [`put`].
+pub(super) fn assert_has_vectors(engine: &Arc<Engine>, database: &str, what: &str) {
+    let opened = engine.database(database).expect("opened");
+    let read = opened.reader.load(0, |record| {
+        let &[one, number] = record.vectors else {
+            panic!("{what}: {} components", record.vectors.len());
+        };
+        let (one, id) = (i64::from(one), record.header.id.cast_signed());
+        let difference = i64::from(number) - one * id;
+        assert!(one > 0 && difference.abs() <= id + 1, "{what}");
+        std::ops::ControlFlow::Continue(())
+    });
+    read.unwrap_or_else(|error| panic!("{what}: {error}"));
+}
+
 /// Whether there is a database with this id.
 pub(super) fn exists(engine: &Arc<Engine>, database: &str) -> bool {
     !matches!(

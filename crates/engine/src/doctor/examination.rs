@@ -116,7 +116,7 @@ impl Examination<'_> {
     fn open(&self) -> Result<(Inspection, Option<Memory>), StoreError> {
         let Some(open) = &self.patient.open else {
             let path = store_path(&self.patient.directory);
-            return Ok((Inspection::open(&path)?, None));
+            return Ok((Inspection::open(&self.patient.disk, &path)?, None));
         };
         for _ in 0..ATTEMPTS {
             let snapshot = (open.newest)();

@@ -8,8 +8,8 @@ use crate::disk::{FileError, remove_if_exists};
 use crate::doctor::patient::Patient;
 use crate::error::Error;
 use crate::settings::Settings;
-use crate::snapshot::{Coding, IndexFiles, Snapshot, Unusable, VectorMemory};
-use crate::store::{Access, Findings, Inspection};
+use crate::snapshot::{Coding, IndexFiles, Snapshot, Unusable, Use, VectorMemory};
+use crate::store::{Findings, Inspection};
 use crate::write::replay;
 
 /// Commits after the saved snapshot are read into memory when they have at most this many records.
@@ -40,7 +40,7 @@ pub(super) fn read_saved(
         return Ok(Saved::Unused(reason.to_owned()));
     };
     let directory = directory(patient);
-    let reader = inspection.reader(Access::Frozen);
+    let reader = inspection.reader();
     let files = IndexFiles::of(
         &patient.disk,
         &directory,
@@ -49,7 +49,7 @@ pub(super) fn read_saved(
         reader.clone(),
         &VectorMemory::new(0),
     );
-    let saved = match files.load() {
+    let saved = match files.load(Use::Reading) {
         Ok(saved) => saved,
         Err(unusable) if is_damage(&unusable) => {
             findings.add(unusable.to_string());

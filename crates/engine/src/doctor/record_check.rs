@@ -26,9 +26,9 @@ pub(super) fn check_record(
     if !is_key_of(record) {
         add("the key is not that of the UUID");
     }
-    if record.vector.len() != settings.dimensions {
+    if record.first_vector().len() != settings.dimensions {
         add("the vector has another length than the settings say");
-    } else if !is_unit(record.vector) && !is_absent(settings, record.vector) {
+    } else if !is_unit(record.first_vector()) && !is_absent(settings, record.first_vector()) {
         add("the vector has not the length 1");
     } else if !is_hash_of(settings, &data, record) {
         add("the hash is not that of the content");
@@ -38,8 +38,11 @@ pub(super) fn check_record(
 
 /// Whether searches by a vector find the record.
 pub(super) fn is_findable(settings: &Settings, record: &StoredRecord<'_>) -> bool {
-    record.vector.len() == settings.dimensions
-        && record.vector.iter().any(|&component| component != 0)
+    record.first_vector().len() == settings.dimensions
+        && record
+            .first_vector()
+            .iter()
+            .any(|&component| component != 0)
 }
 
 /// Whether the UUID follows from the key, if the record has a key.
@@ -65,6 +68,6 @@ fn is_absent(settings: &Settings, vector: &[i32]) -> bool {
 
 /// Whether the hash is that of the content. Without a model, the vector belongs to the content.
 fn is_hash_of(settings: &Settings, data: &Data, record: &StoredRecord<'_>) -> bool {
-    let given = settings.model.is_none().then_some(record.vector);
+    let given = settings.model.is_none().then(|| record.first_vector());
     record.header.hash == record_hash(data, given)
 }

@@ -45,7 +45,7 @@ impl Sample {
         let sampled = Sampled {
             id: record.header.id,
             text: text.text,
-            vector: record.vector.to_vec(),
+            vector: record.first_vector().to_vec(),
         };
         self.by_hash.insert(hash, sampled);
         if self.by_hash.len() > RECORDS {

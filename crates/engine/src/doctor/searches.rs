@@ -55,7 +55,7 @@ pub(super) fn questions(
             let cell = cells
                 .max_by_key(|(name, _)| mixed(at ^ name.len() as u64))
                 .map(|(name, value)| (name.clone(), OwnedValue::from(value)));
-            let vector = record.vector.to_vec();
+            let vector = record.first_vector().to_vec();
             oracle.questions.push(Question::new(vector.clone(), None));
             oracle.questions.push(Question::new(vector, cell));
         })?;

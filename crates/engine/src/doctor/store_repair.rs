@@ -13,7 +13,7 @@ use crate::store::{
 pub(super) fn rebuild_indexes(patient: &Patient) -> Result<Inspection, Error> {
     let path = store_path(&patient.directory);
     Repaired::Indexes.apply(&path)?;
-    Ok(Inspection::open(&path)?)
+    Ok(Inspection::open(&patient.disk, &path)?)
 }
 
 /// Makes the state again from rows and changes. Returns whether these prove that no record is missing: every record has

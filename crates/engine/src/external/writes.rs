@@ -10,7 +10,7 @@ use crate::external::reads::reference;
 use crate::external::row::{ExternalRow, published_of};
 use crate::external::rules::ExternalRules;
 use crate::external::vectors::ExternalVectors;
-use crate::record::{Data, OwnedValue, Passages, RecordId, RecordUuid, Vectors};
+use crate::record::{Data, OwnedValue, RecordId, RecordUuid, Vectors};
 use crate::store::{Header, PutKind, Write};
 use crate::write::{
     Committed, Context, Deletion, Embedded, Format, Patch, Prepared, RecordRef, Stage,
@@ -259,13 +259,8 @@ impl VectorReader for RowVectors<'_> {
 fn change(write: &Write<'_>, before: Option<&[u8]>) -> Option<ExternalChange> {
     match *write {
         Write::Put { record, kind } => {
-            let dimensions = record.vector.len();
-            let passages = record.passages;
-            let passages = passages.and_then(|bytes| Passages::from_bytes(bytes, dimensions));
-            let vectors = ExternalVectors::from(&Vectors {
-                first: record.vector.to_vec(),
-                passages: passages.map(Box::new),
-            });
+            let vectors = record.vectors().ok()?;
+            let vectors = ExternalVectors::from(&vectors);
             Some(ExternalChange::Put(Box::new(ExternalPut {
                 created: kind == PutKind::Created,
                 row: ExternalRow {

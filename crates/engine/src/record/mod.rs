@@ -21,7 +21,7 @@ pub(crate) use identity::{IdKey, MAX_RECORD_ID, RecordRow, Variant};
 pub use identity::{RecordId, RecordUuid};
 pub(crate) use key::{MAX_KEY_BYTES, RecordKey, parse_key_reference};
 pub(crate) use order::{Hit, PageStart, Position, Ranked};
-pub(crate) use passages::{Passage, Passages, Vectors, take_number};
+pub(crate) use passages::{Passage, Passages, Vectors, passage_count, take_number};
 pub(crate) use score::{SCORE_STEPS, Score};
 pub(crate) use time_range::{RecordTime, TimeRange};
 pub(crate) use top_k::TopK;

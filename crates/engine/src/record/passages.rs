@@ -70,11 +70,35 @@ impl Vectors {
         }
     }
 
+    /// The vectors of a record from the parts that the store has: all vectors, one after the other, and the bytes of
+    /// [`Passages::places_to_bytes`] of a record with several. `None` when they do not fit each other.
+    pub(crate) fn from_parts(vectors: &[i32], places: Option<&[u8]>) -> Option<Self> {
+        let Some(mut bytes) = places else {
+            return Some(Self::one(vectors.to_vec()));
+        };
+        let places =
+            take_places(&mut bytes).filter(|places| bytes.is_empty() && places.len() > 1)?;
+        let dimensions = vectors.len() / places.len();
+        if dimensions * places.len() != vectors.len() {
+            return None;
+        }
+        let (first, later) = vectors.split_at(dimensions);
+        let vectors = later.to_vec();
+        Some(Self {
+            first: first.to_vec(),
+            passages: Some(Box::new(Passages { places, vectors })),
+        })
+    }
+
+    /// All vectors, in the order of the text.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &[i32]> {
+        (0..).map_while(|passage| self.get(passage))
+    }
+
     /// The direction of the record: that of its vector, or of the mean of the vectors of its passages; `None` if there is
     /// none.
     pub(crate) fn direction(&self) -> Option<Vec<i32>> {
-        let all = (0..).map_while(|passage| self.get(passage));
-        direction_of(all.map(|vector| (1, vector)), self.first.len()).ok()
+        direction_of(self.all().map(|vector| (1, vector)), self.first.len()).ok()
     }
 
     /// The vector of a passage, by its number.
@@ -89,10 +113,10 @@ impl Vectors {
 }
 
 impl Passages {
-    /// The passages as the store has them: their number, then start, end, length of the column name and the name of each,
-    /// then the vectors. Numbers are little-endian, four bytes each.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(4 * self.vectors.len() + 32 * self.places.len() + 4);
+    /// The places as the store has them: their number, then start, end, length of the column name and the name of each.
+    /// Numbers are little-endian, four bytes each.
+    pub(crate) fn places_to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(32 * self.places.len() + 4);
         let number = |number: u32, out: &mut Vec<u8>| out.extend_from_slice(&number.to_le_bytes());
         number(self.places.len() as u32, &mut out);
         for place in &self.places {
@@ -101,6 +125,13 @@ impl Passages {
             number(place.column.len() as u32, &mut out);
             out.extend_from_slice(place.column.as_bytes());
         }
+        out
+    }
+
+    /// The bytes of [`Passages::places_to_bytes`], then the components of the vectors.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = self.places_to_bytes();
+        out.reserve(4 * self.vectors.len());
         for component in &self.vectors {
             out.extend_from_slice(&component.to_le_bytes());
         }
@@ -110,29 +141,40 @@ impl Passages {
     /// Reads the bytes of [`Passages::to_bytes`]; `None` when they are not those of passages with vectors of `dimensions`.
     pub(crate) fn from_bytes(bytes: &[u8], dimensions: usize) -> Option<Self> {
         let mut rest = bytes;
-        let count = take_number(&mut rest)? as usize;
-        let mut places = Vec::new();
-        for _ in 0..count {
-            let (start, end) = (take_number(&mut rest)?, take_number(&mut rest)?);
-            let length = take_number(&mut rest)? as usize;
-            let (name, later) = rest.split_at_checked(length)?;
-            rest = later;
-            places.push(Passage {
-                column: std::str::from_utf8(name).ok()?.into(),
-                start,
-                end,
-            });
-        }
+        let places = take_places(&mut rest)?;
         let (components, []) = rest.as_chunks::<4>() else {
             return None;
         };
-        let fits = count > 1 && components.len() == (count - 1) * dimensions;
+        let fits = places.len() > 1 && components.len() == (places.len() - 1) * dimensions;
         let vectors = components.iter().map(|bytes| i32::from_le_bytes(*bytes));
         fits.then(|| Self {
             places,
             vectors: vectors.collect(),
         })
     }
+}
+
+/// The number of passages that the bytes of [`Passages::places_to_bytes`] begin with; 0 for none.
+pub(crate) fn passage_count(mut places: &[u8]) -> usize {
+    take_number(&mut places).unwrap_or(0) as usize
+}
+
+/// Takes places off the start of `rest`.
+fn take_places(rest: &mut &[u8]) -> Option<Vec<Passage>> {
+    let count = take_number(rest)? as usize;
+    let mut places = Vec::new();
+    for _ in 0..count {
+        let (start, end) = (take_number(rest)?, take_number(rest)?);
+        let length = take_number(rest)? as usize;
+        let (name, later) = rest.split_at_checked(length)?;
+        *rest = later;
+        places.push(Passage {
+            column: std::str::from_utf8(name).ok()?.into(),
+            start,
+            end,
+        });
+    }
+    Some(places)
 }
 
 /// Takes a number off the start of `rest`.

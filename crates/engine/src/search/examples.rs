@@ -121,7 +121,7 @@ impl Examples {
             let Some((block, slot)) = found else {
                 return Err(example.refused(format!("no record has the id {}", example.id)));
             };
-            let vectors = block.vectors_as_of(slot, snapshot.version, &mut buffer)?;
+            let vectors = block.vectors_of(slot, &mut buffer)?;
             match vectors.direction() {
                 Some(direction) => directions.push((example.list, direction)),
                 None => return Err(example.refused(format!("record {} has no vector", example.id))),

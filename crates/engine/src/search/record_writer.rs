@@ -51,7 +51,7 @@ impl RecordWriter<'_> {
         let shown = self.shown.as_deref();
         write_data_and_times(self.snapshot, (block, slot), self.variant, shown, out);
         if let Some(vectors) = &mut self.vectors {
-            vectors.write(self.snapshot, (block, slot), out)?;
+            vectors.write((block, slot), out)?;
         }
         Ok(())
     }

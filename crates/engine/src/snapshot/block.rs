@@ -207,23 +207,22 @@ impl Block {
     /// The vectors of the record in `slot`.
     ///
     /// # Errors
-    /// As [`ExactVectors::vector_as_of`].
-    pub(crate) fn vectors_as_of(
+    /// As [`ExactVectors::vector`].
+    pub(crate) fn vectors_of(
         &self,
         slot: usize,
-        version: u64,
         buffer: &mut VectorBuffer,
     ) -> Result<Vectors, FileError> {
         if !self.has_vector(slot) {
             return Ok(Vectors::none(self.exact.dimensions()));
         }
-        let first = self.exact.vector_as_of(slot, version, buffer)?.to_vec();
+        let first = self.exact.vector(slot, buffer)?.to_vec();
         let Some(places) = self.places(slot) else {
             return Ok(Vectors::one(first));
         };
         let mut vectors = Vec::new();
         for row in self.body.later_of(slot) {
-            vectors.extend_from_slice(self.exact.vector_as_of(row, version, buffer)?);
+            vectors.extend_from_slice(self.exact.vector(row, buffer)?);
         }
         Ok(Vectors {
             first,
@@ -347,7 +346,7 @@ impl Block {
                 .cells(slot)
                 .map(|(column, value)| (column, value.into()))
                 .collect(),
-            vectors: self.vectors_as_of(slot, u64::MAX, buffer)?,
+            vectors: self.vectors_of(slot, buffer)?,
         })
     }
 

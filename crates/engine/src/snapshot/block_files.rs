@@ -13,7 +13,7 @@ use crate::snapshot::block::Block;
 use crate::snapshot::body::Body;
 use crate::snapshot::coded::Coded;
 use crate::snapshot::equal_vectors::EqualVectors;
-use crate::snapshot::exact_vectors::{ExactVectors, VectorFile};
+use crate::snapshot::exact_vectors::{ExactVectors, VectorFile, VectorsInMemory};
 use crate::snapshot::file_names::{BASIS, CODES, FileId, ROWS};
 use crate::snapshot::index_files::{FileName, IndexFiles};
 use crate::snapshot::keys::Keys;
@@ -21,21 +21,18 @@ use crate::snapshot::passage_table::PassageTable;
 use crate::snapshot::shared_times::share_times;
 use crate::snapshot::unusable::Unusable;
 
-/// Part of a `.rows` file that holds the exact vectors.
-const VECTORS: usize = 5;
-
 /// Part of a `.rows` file that holds the records without a vector: a bit each, or nothing.
-const WITHOUT_VECTOR: usize = 6;
+const WITHOUT_VECTOR: usize = 5;
 
 /// Part of a `.rows` file that holds the keys of records. This part and those after it may be empty. A file ends with the
 /// last of them that is not empty.
-const KEYS: usize = 7;
+const KEYS: usize = 6;
 
 /// Part of a `.rows` file that holds the passages of records.
-const PASSAGES: usize = 8;
+const PASSAGES: usize = 7;
 
 /// Part of a `.rows` file that holds the records with equal vectors.
-const EQUAL: usize = 9;
+const EQUAL: usize = 8;
 
 const MISMATCH: Unusable = Unusable::Content("the files of a block do not fit each other");
 
@@ -46,30 +43,72 @@ pub(super) struct BlockEntry<'a> {
     pub(super) rows: FileId,
     pub(super) codes: FileId,
     pub(super) basis: Arc<Basis>,
+    /// The commit of the saved snapshot.
+    pub(super) version: u64,
+    /// Whether the store names the file of its vectors.
+    pub(super) is_named: bool,
     /// The parts of the block that change: its living records, and when each record was last synced.
     pub(super) changing: &'a [u8],
 }
 
 impl IndexFiles {
-    /// Writes the rows of a full block and returns its exact vectors as they are read from the file.
-    pub(crate) fn write_rows(&self, block: &Block) -> Result<VectorFile, Unusable> {
-        let file_id = block.body.file_id;
-        self.write(file_id, ROWS, || rows_parts(block))?;
-        self.vectors(self.open(file_id, ROWS)?, &block.body)
+    /// Writes the vectors of a block to their file, except those of records that are gone, and lets the block read them from
+    /// it.
+    pub(crate) fn write_vectors(&self, block: &mut Block) -> Result<(), FileError> {
+        if let ExactVectors::Memory(rows) = &*block.exact {
+            let body = &block.body;
+            let (sizes, later) = ((self.dimensions, body.uuids.len()), later_rows(body));
+            let files = self.store.vector_files();
+            let gone = (0..block.len()).filter(|&slot| !block.alive.get(slot));
+            let gone = gone.flat_map(|slot| std::iter::once(slot).chain(body.later_of(slot)));
+            files.write(body.file_id.0, sizes, &later, &rows.to_bytes(gone))?;
+            block.exact = Arc::new(ExactVectors::File(self.vector_file(body)));
+        }
+        Ok(())
     }
 
-    fn vectors(&self, file: PartsFile, body: &Arc<Body>) -> Result<VectorFile, Unusable> {
-        if !VectorFile::fits(file.part_bytes(VECTORS), self.dimensions, body) {
-            return Err(Unusable::Content("a block has another number of vectors"));
-        }
-        Ok(VectorFile::new(
-            self.share(body.file_id, file),
-            VECTORS,
+    /// The vectors of a block as they are read from their file.
+    fn vector_file(&self, body: &Body) -> VectorFile {
+        let file = self.store.vector_files().file(body.file_id.0);
+        VectorFile::new(
+            file,
             self.dimensions,
-            Arc::clone(body),
+            body,
             self.store.clone(),
             &self.vectors,
-        ))
+        )
+    }
+
+    /// The vectors of the `alive` records of a block, from the store. The records that a commit after `version` wrote or
+    /// deleted have no vectors: reading the later commits replaces or removes them.
+    fn stored_vectors(
+        &self,
+        body: &Body,
+        alive: &Mask,
+        version: u64,
+    ) -> Result<VectorsInMemory, Unusable> {
+        let mut vectors = VectorsInMemory::zeros(self.dimensions, body.rows());
+        let slots: Vec<usize> = alive.iter().collect();
+        let ids: Vec<u64> = slots
+            .iter()
+            .map(|&slot| body.ids.get(slot) as u64)
+            .collect();
+        let mut at = 0;
+        let mut fits = true;
+        self.store.records(&ids, |record| {
+            // Deleted records are left out.
+            while ids[at] != record.header.id {
+                at += 1;
+            }
+            if record.header.version <= version {
+                let rows = std::iter::once(slots[at]).chain(body.later_of(slots[at]));
+                fits &= record.vectors.len() == rows.clone().count() * self.dimensions;
+                let stored = record.vectors.chunks_exact(self.dimensions);
+                rows.zip(stored)
+                    .for_each(|(row, vector)| vectors.set(row, vector));
+            }
+        })?;
+        fits.then_some(vectors).ok_or(MISMATCH)
     }
 
     /// Writes all files of a block.
@@ -159,7 +198,11 @@ impl IndexFiles {
         let mut mask = Mask::from_bytes(alive).ok_or(MISMATCH)?;
         mask.and(&Mask::full(records));
         let body = Arc::new(body);
-        let exact = self.vectors(rows, &body)?;
+        let exact = if entry.is_named {
+            ExactVectors::File(self.vector_file(&body))
+        } else {
+            ExactVectors::Memory(self.stored_vectors(&body, &mask, entry.version)?)
+        };
         self.note_written([
             (entry.rows, ROWS),
             (entry.codes, CODES),
@@ -175,12 +218,24 @@ impl IndexFiles {
                 codes,
                 later,
             }),
-            exact: Arc::new(ExactVectors::File(exact)),
+            exact: Arc::new(exact),
             words: Arc::default(),
             synced,
             alive: Arc::new(mask),
         })
     }
+}
+
+/// The first later row of each record, and the end of the last; nothing where each record has one vector.
+fn later_rows(body: &Body) -> Vec<u32> {
+    let mut later = Vec::new();
+    if body.passages.is_some() {
+        later.push(0);
+        for slot in 0..body.uuids.len() {
+            later.push(later[slot] + body.later_of(slot).len() as u32);
+        }
+    }
+    later
 }
 
 fn rows_parts(block: &Block) -> Vec<Vec<u8>> {
@@ -193,18 +248,12 @@ fn rows_parts(block: &Block) -> Vec<Vec<u8>> {
     let mut columns = Vec::new();
     body.columns.write(&mut columns);
     let uuids: Vec<u8> = body.uuids.iter().flat_map(|uuid| uuid.0).collect();
-    let vectors = match &*block.exact {
-        ExactVectors::Memory(rows) => rows.to_bytes(),
-        // The vectors of a block are in memory until its file is written, and the file is written once.
-        ExactVectors::File(_) => Vec::new(),
-    };
     let mut parts = vec![
         integers(&body.ids),
         uuids,
         integers(&body.created),
         integers(&body.changed),
         columns,
-        vectors,
         body.without_vector
             .as_ref()
             .map_or_else(Vec::new, |mask| mask.to_bytes()),

@@ -1,16 +1,15 @@
 //! The index files of a database, in its directory `derived/`: written once, removed when nothing needs them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
 use crate::disk::{
-    Disk, FileError, Owner, PartsFile, SharedPartsFile, TEMPORARY, create_directories,
-    write_parts_file,
+    Disk, FileError, Owner, PartsFile, TEMPORARY, create_directories, write_parts_file,
 };
 use crate::snapshot::file_names::{FileId, SNAPSHOT, index_file_path};
 use crate::snapshot::vector_memory::VectorMemory;
@@ -31,11 +30,9 @@ pub(crate) struct IndexFiles {
     pub(super) vectors: Arc<VectorMemory>,
     /// Files known to be complete.
     written: Mutex<HashSet<FileName>>,
-    /// Files that blocks read their vectors from.
-    shared: Mutex<HashMap<FileId, Weak<SharedPartsFile>>>,
     /// Whether a snapshot may be saved. Locked while the list is written.
     trusted: Mutex<bool>,
-    /// Bytes of all files when they were last measured.
+    /// Bytes of all files and of the vector files when they were last measured.
     bytes: AtomicU64,
 }
 
@@ -73,7 +70,6 @@ impl IndexFiles {
             store,
             vectors: Arc::clone(vectors),
             written: Mutex::default(),
-            shared: Mutex::default(),
             trusted: Mutex::new(true),
             bytes: AtomicU64::new(0),
         }
@@ -95,7 +91,7 @@ impl IndexFiles {
         let _ = self.disk.remove_directory(&self.directory);
     }
 
-    /// Bytes of all index files when they were last measured.
+    /// Bytes of all index files and vector files when they were last measured.
     pub(crate) fn disk_bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
     }
@@ -105,7 +101,8 @@ impl IndexFiles {
     pub(crate) fn measure(&self) {
         let paths = self.paths();
         let bytes = paths.iter().filter_map(|path| self.disk.length(path).ok());
-        self.bytes.store(bytes.sum(), Relaxed);
+        let bytes = bytes.sum::<u64>() + self.store.vector_files().disk_bytes();
+        self.bytes.store(bytes, Relaxed);
     }
 
     /// Removes the temporary files that an earlier process left, and returns their paths.
@@ -127,14 +124,6 @@ impl IndexFiles {
     pub(super) fn open(&self, file_id: FileId, kind: &str) -> Result<PartsFile, FileError> {
         let path = index_file_path(&self.directory, file_id, kind);
         PartsFile::open(&*self.disk, &path, &self.owner)
-    }
-
-    /// Shares a file, which is then open only while it is read.
-    pub(super) fn share(&self, file_id: FileId, file: PartsFile) -> Arc<SharedPartsFile> {
-        let file = Arc::new(SharedPartsFile::new(&self.disk, self.owner, file));
-        let mut shared = self.shared.lock();
-        shared.insert(file_id, Arc::downgrade(&file));
-        file
     }
 
     /// Notes files that are complete, so that they are not written again.
@@ -201,11 +190,6 @@ impl IndexFiles {
                 .iter()
                 .any(|&(listed, of)| listed == file_id && of == kind);
             if file_id < newest && !is_needed {
-                let shared = self.shared.lock().remove(&file_id);
-                if let Some(file) = shared.and_then(|file| file.upgrade()) {
-                    // A search may still read it.
-                    file.keep_open();
-                }
                 // The next save tries again to remove a file that cannot be removed now.
                 let _ = self.disk.remove_file(&path);
                 self.written.lock().retain(|(old, _)| *old != file_id);

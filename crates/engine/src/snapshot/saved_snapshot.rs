@@ -4,7 +4,7 @@
 //!
 //! | file | parts |
 //! |---|---|
-//! | `N.rows` | a block: ids, UUIDs, created, changed, columns, exact vectors (rows of components and CRC-32), records without a vector, keys and passages if there are any |
+//! | `N.rows` | a block: ids, UUIDs, created, changed, columns, records without a vector, keys, passages and equal vectors if there are any |
 //! | `N.codes` | the codes of a block: head, rest; then those of its later rows, 4,096 at a time |
 //! | `N.basis` | a basis |
 //! | `snapshot` | list of all of these with the commit and the stamp it belongs to (JSON); living records and *synced* times |
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::columns::ColumnNames;
+use crate::columns::{BLOCK_RECORDS, ColumnNames};
 use crate::disk::FileError;
 use crate::record::RecordRow;
 use crate::snapshot::basis::Basis;
@@ -30,6 +30,14 @@ use crate::store::Stamp;
 
 /// The format of the codes, raised with each change of it.
 const KERNELS: u64 = 6;
+
+/// What a saved snapshot is loaded for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// No file is written.
+    Reading,
+    Writing,
+}
 
 const LIST: Unusable = Unusable::Content("the list of the files cannot be read");
 
@@ -91,7 +99,10 @@ impl IndexFiles {
     }
 
     /// Reads the saved snapshot, if it belongs to the history of the store.
-    pub(crate) fn load(&self) -> Result<SavedSnapshot, Unusable> {
+    ///
+    /// A block whose vectors are in the table of the store has them in memory, except a full one that is loaded for
+    /// [`Use::Writing`]: its vectors are written to a file, which the writer hands them over to.
+    pub(crate) fn load(&self, to: Use) -> Result<SavedSnapshot, Unusable> {
         let file = self.open_list()?;
         let list: Value = serde_json::from_slice(&file.read_part(0)?).map_err(|_| LIST)?;
         let changing = file.read_part(1)?;
@@ -104,6 +115,8 @@ impl IndexFiles {
                 "the files are of another version or other dimensions",
             ));
         }
+        let version = list["version"].as_u64().ok_or(LIST)?;
+        let named = self.store.named_files()?;
         let mut names = ColumnNames::default();
         for name in list["names"].as_array().ok_or(LIST)? {
             names.insert(name.as_str().ok_or(LIST)?);
@@ -139,14 +152,15 @@ impl IndexFiles {
                 first,
                 records,
                 rows: file_id("rows")?,
+                version,
+                is_named: named.contains_key(&number("rows")?),
                 codes: file_id("codes")?,
                 basis,
                 changing: own,
             });
         }
         let newest = entries.last().map(|entry| Arc::clone(&entry.basis));
-        let blocks = self.load_blocks(&entries)?;
-        let version = list["version"].as_u64().ok_or(LIST)?;
+        let blocks = self.load_blocks(&entries, to)?;
         Ok(SavedSnapshot {
             snapshot: Snapshot {
                 version,
@@ -174,12 +188,19 @@ impl IndexFiles {
     }
 
     /// Reads blocks on all cores, because copying and checking take most of the time.
-    fn load_blocks(&self, entries: &[BlockEntry<'_>]) -> Result<Vec<Block>, Unusable> {
+    fn load_blocks(&self, entries: &[BlockEntry<'_>], to: Use) -> Result<Vec<Block>, Unusable> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let share = entries.len().div_ceil(threads).max(1);
+        let load_one = |entry: &BlockEntry<'_>| {
+            let mut block = self.load_block(entry)?;
+            if to == Use::Writing && block.len() == BLOCK_RECORDS {
+                // When the file cannot be written, the maintenance of blocks tries it again, and reports it.
+                let _ = self.write_vectors(&mut block);
+            }
+            Ok(block)
+        };
         let loaded: Vec<Result<Vec<Block>, Unusable>> = std::thread::scope(|scope| {
-            let load =
-                |part: &[BlockEntry<'_>]| part.iter().map(|entry| self.load_block(entry)).collect();
+            let load = |part: &[BlockEntry<'_>]| part.iter().map(load_one).collect();
             let workers: Vec<_> = entries
                 .chunks(share)
                 .map(|part| scope.spawn(move || load(part)))

@@ -5,7 +5,6 @@ use crate::json::{write_number, write_passage, write_string};
 use crate::record::{Vectors, q30_to_f64};
 use crate::snapshot::block::Block;
 use crate::snapshot::exact_vectors::VectorBuffer;
-use crate::snapshot::view::Snapshot;
 
 /// Writes the vectors of records.
 pub(crate) struct VectorWriter {
@@ -32,16 +31,14 @@ impl VectorWriter {
     /// Appends nothing for a record without a vector.
     ///
     /// # Errors
-    /// As [`Block::vectors_as_of`].
+    /// As [`Block::vectors_of`].
     pub(crate) fn write(
         &mut self,
-        snapshot: &Snapshot,
         (block, slot): (&Block, usize),
         out: &mut Vec<u8>,
     ) -> Result<(), FileError> {
         if block.has_vector(slot) {
-            // Never the vector of a later commit beside the data of the snapshot.
-            let vectors = block.vectors_as_of(slot, snapshot.version, &mut self.buffer)?;
+            let vectors = block.vectors_of(slot, &mut self.buffer)?;
             write_vectors(&vectors, out);
             out.extend_from_slice(&self.embedded_by);
         }

@@ -5,8 +5,9 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension};
 use crate::store::change::{Change, ChangeKind, INSERT};
 use crate::store::error::StoreError;
 use crate::store::header::{Header, INSERT_RECORD, UPDATE_RECORD};
+use crate::store::places::LeftPlaces;
 use crate::store::state::State;
-use crate::store::stored_record::{StoredRecord, encode_vector};
+use crate::store::stored_record::{StoredRecord, encode_vectors};
 
 /// The statements of one commit, prepared once.
 pub(super) struct Batch<'t> {
@@ -22,7 +23,9 @@ pub(super) struct Batch<'t> {
     log: CachedStatement<'t>,
     delete_record: CachedStatement<'t>,
     delete_content: CachedStatement<'t>,
-    vector: Vec<u8>,
+    insert_vectors: CachedStatement<'t>,
+    left: LeftPlaces,
+    vectors: Vec<u8>,
 }
 
 impl<'t> Batch<'t> {
@@ -40,18 +43,20 @@ impl<'t> Batch<'t> {
             },
             insert_record: prepare(INSERT_RECORD)?,
             insert_content: prepare(
-                "INSERT INTO contents (id, data, vector, crc, key, passages) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                "INSERT INTO contents (id, data, crc, key, passages) VALUES (?1, ?2, ?3, ?4, ?5)",
             )?,
             update_record: prepare(UPDATE_RECORD)?,
             update_content: prepare(
-                "UPDATE contents SET data = ?2, vector = ?3, crc = ?4, key = ?5, passages = ?6 WHERE id = ?1",
+                "UPDATE contents SET data = ?2, crc = ?3, key = ?4, passages = ?5 WHERE id = ?1",
             )?,
             touch: prepare("UPDATE records SET synced = ?2, version = ?3 WHERE id = ?1")?,
             former: prepare("SELECT data, key FROM contents WHERE id = ?1")?,
             log: prepare(INSERT)?,
             delete_record: prepare("DELETE FROM records WHERE id = ?1")?,
             delete_content: prepare("DELETE FROM contents WHERE id = ?1")?,
-            vector: Vec::new(),
+            insert_vectors: prepare("INSERT INTO vectors (id, vector) VALUES (?1, ?2)")?,
+            left: LeftPlaces::default(),
+            vectors: Vec::new(),
         })
     }
 
@@ -68,8 +73,7 @@ impl<'t> Batch<'t> {
                     ..record.header
                 };
                 let id = header.id;
-                encode_vector(record.vector, &mut self.vector);
-                let crc = record.with_vector(&self.vector).crc();
+                encode_vectors(record.vectors, &mut self.vectors);
                 let (write, kind, error) = match kind {
                     PutKind::Created => (
                         &mut self.insert_record,
@@ -85,6 +89,7 @@ impl<'t> Batch<'t> {
                 if kind == ChangeKind::Changed {
                     let row = Header::stored(self.transaction, id)?;
                     self.state.tally.remove(&row);
+                    self.left.leave(self.transaction, id)?;
                 }
                 one(write.execute(header.values())?, error)?;
                 self.state.tally.add(&header);
@@ -111,12 +116,16 @@ impl<'t> Batch<'t> {
                 let values = (
                     id.cast_signed(),
                     record.data,
-                    &self.vector,
-                    crc,
+                    record.crc(&self.vectors),
                     record.key,
                     record.passages,
                 );
-                one(content.execute(values)?, StoreError::Damaged { id })
+                one(content.execute(values)?, StoreError::Damaged { id })?;
+                let values = (id.cast_signed(), &self.vectors);
+                one(
+                    self.insert_vectors.execute(values)?,
+                    StoreError::Damaged { id },
+                )
             }
             Write::Touch { id, synced } => {
                 let row = Header::stored(self.transaction, id)?;
@@ -133,6 +142,7 @@ impl<'t> Batch<'t> {
                 let rowid = id.cast_signed();
                 let row = Header::stored(self.transaction, id)?;
                 self.state.tally.remove(&row);
+                self.left.leave(self.transaction, id)?;
                 let (data, key) = former(&mut self.former, id)?;
                 self.log(Change {
                     position: self.state.position + 1,
@@ -157,9 +167,13 @@ impl<'t> Batch<'t> {
         Ok(())
     }
 
-    /// The state of the store once this is committed.
-    pub(super) fn state(&self) -> State {
-        self.state
+    /// Ends the batch. Returns the state of the store once this is committed, and whether vector files are not named any
+    /// more then.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(super) fn end(self) -> Result<(State, bool), StoreError> {
+        Ok((self.state, self.left.write(self.transaction)?))
     }
 }
 

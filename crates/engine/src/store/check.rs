@@ -5,7 +5,8 @@ use rusqlite::Connection;
 use crate::store::error::StoreError;
 use crate::store::reader::Reader;
 use crate::store::state::{State, Tally, state_of};
-use crate::store::stored_record::{COLUMNS, read};
+use crate::store::stored_record::{COLUMNS, JOINS, VectorsRead, read};
+use crate::store::vector_files::PinnedFiles;
 
 /// Records of a step: with vectors of 384 dimensions about 1 MB.
 const STEP: usize = 512;
@@ -20,8 +21,9 @@ pub(crate) struct Check {
     last: Option<i64>,
     all: Tally,
     found: Found,
-    /// The vector of the record that was read last.
-    vector: Vec<i32>,
+    /// The vectors of the record that was read last.
+    vectors: VectorsRead,
+    files: PinnedFiles,
 }
 
 /// The records that were read.
@@ -39,7 +41,8 @@ impl Reader {
     /// # Errors
     /// SQLite's; [`StoreError::Inconsistent`] when the state is missing; [`StoreError::Dropped`].
     pub(crate) fn begin_check(&self, since: u64) -> Result<Check, StoreError> {
-        Check::begin(self.open()?, since)
+        let files = self.pinned_files();
+        Check::begin(self.open()?, files, since)
     }
 }
 
@@ -48,7 +51,11 @@ impl Check {
     ///
     /// # Errors
     /// SQLite's; [`StoreError::Inconsistent`] when the state is missing.
-    pub(super) fn begin(connection: Connection, since: u64) -> Result<Self, StoreError> {
+    pub(super) fn begin(
+        connection: Connection,
+        files: PinnedFiles,
+        since: u64,
+    ) -> Result<Self, StoreError> {
         // The first read fixes the commit that the transaction sees.
         connection.execute_batch("BEGIN")?;
         let state = state_of(&connection)?;
@@ -59,7 +66,8 @@ impl Check {
             last: None,
             all: Tally::default(),
             found: Found::default(),
-            vector: Vec::new(),
+            vectors: VectorsRead::default(),
+            files,
         })
     }
 
@@ -78,7 +86,7 @@ impl Check {
         // The first step begins at the smallest integer, because damage could have made an id negative.
         let first = self.last.map_or(i64::MIN, |last| last.saturating_add(1));
         let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM records r NOT INDEXED LEFT JOIN contents c ON c.id = r.id \
+            "SELECT {COLUMNS} FROM records r NOT INDEXED {JOINS} \
              WHERE r.id >= ?1 ORDER BY r.id LIMIT {STEP}"
         ))?;
         let mut rows = statement.query([first])?;
@@ -91,7 +99,7 @@ impl Check {
                 return Err(StoreError::Damaged { id });
             }
             self.last = Some(number);
-            let header = read(row, &mut self.vector)?.header;
+            let header = read(row, &self.files, &mut self.vectors)?.header;
             self.all.add(&header);
             self.found.in_memory.add(&header.in_memory());
             if header.version > self.since {

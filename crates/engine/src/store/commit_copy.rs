@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use rusqlite::{OptionalExtension, Transaction};
+use rusqlite::Transaction;
 
 use crate::record::Vectors;
 use crate::store::batch::one;
@@ -11,8 +11,12 @@ use crate::store::commit_range::{CommitRange, CopiedRecord};
 use crate::store::error::StoreError;
 use crate::store::header::{Header, INSERT_RECORD, UPDATE_RECORD};
 use crate::store::meta::{write_clock, write_meta};
+use crate::store::places::LeftPlaces;
 use crate::store::state::{STATE, State, Tally};
-use crate::store::stored_record::{StoredRecord, encode_vector};
+use crate::store::stored_record::{
+    COLUMNS, JOINS, StoredRecord, VectorsRead, encode_vectors, read,
+};
+use crate::store::vector_files::VectorFiles;
 use crate::store::writer::Store;
 
 impl Store {
@@ -27,16 +31,20 @@ impl Store {
         records: &[(impl Borrow<CopiedRecord>, Option<Vectors>)],
     ) -> Result<i64, StoreError> {
         let before = self.status.state;
-        self.status.state = self.write(|transaction| {
+        let reader = self.reader.clone();
+        let files = reader.vector_files();
+        let (state, emptied) = self.write(|transaction| {
             let mut tally = before.tally;
+            let mut left = LeftPlaces::default();
             for change in &range.changes {
                 change.insert(&mut transaction.prepare_cached(INSERT)?)?;
                 if change.kind == ChangeKind::Deleted {
-                    delete(transaction, change.id, &mut tally)?;
+                    delete(transaction, change.id, &mut tally, &mut left)?;
                 }
             }
             for (record, vectors) in records {
-                put(transaction, record.borrow(), vectors.as_ref(), &mut tally)?;
+                let (record, vectors) = (record.borrow(), vectors.as_ref());
+                put(transaction, record, vectors, &mut tally, &mut left, files)?;
             }
             let last = range.changes.last();
             let state = State {
@@ -48,8 +56,10 @@ impl Store {
             write_meta(transaction, STATE, &state.to_bytes())?;
             range.feed.write(transaction)?;
             write_clock(transaction, range.clock)?;
-            Ok(state)
+            Ok((state, left.write(transaction)?))
         })?;
+        self.log_drops_files |= emptied;
+        self.status.state = state;
         self.committed();
         let (before, after) = (before.tally.records, self.status.state.tally.records);
         Ok(after.cast_signed() - before.cast_signed())
@@ -57,11 +67,17 @@ impl Store {
 }
 
 /// Deletes a record, if it exists: a record may be created and deleted within one range.
-fn delete(transaction: &Transaction<'_>, id: u64, tally: &mut Tally) -> Result<(), StoreError> {
+fn delete(
+    transaction: &Transaction<'_>,
+    id: u64,
+    tally: &mut Tally,
+    left: &mut LeftPlaces,
+) -> Result<(), StoreError> {
     let Some(row) = Header::find(transaction, id)? else {
         return Ok(());
     };
     tally.remove(&row);
+    left.leave(transaction, id)?;
     for sql in [
         "DELETE FROM contents WHERE id = ?1",
         "DELETE FROM records WHERE id = ?1",
@@ -78,6 +94,8 @@ fn put(
     record: &CopiedRecord,
     vectors: Option<&Vectors>,
     tally: &mut Tally,
+    left: &mut LeftPlaces,
+    files: &VectorFiles,
 ) -> Result<(), StoreError> {
     let header = &record.header;
     let id = header.id;
@@ -88,12 +106,12 @@ fn put(
     let key = record.key.as_deref();
     let row = header.values();
     let (rowid, uuid, hash, created, changed, synced, version) = row;
-    let (bytes, passages): (Vec<u8>, Option<Vec<u8>>) = match vectors {
+    let mut bytes = Vec::new();
+    let passages = match vectors {
         Some(vectors) => {
-            let mut bytes = Vec::new();
-            encode_vector(&vectors.first, &mut bytes);
-            let passages = vectors.passages.as_ref();
-            (bytes, passages.map(|passages| passages.to_bytes()))
+            encode_vectors(&vectors.all().collect::<Vec<_>>().concat(), &mut bytes);
+            let several = vectors.passages.as_ref();
+            several.map(|passages| passages.places_to_bytes())
         }
         None => {
             // Most such records were only touched: then the content need not be written again.
@@ -107,21 +125,25 @@ fn put(
             if touched == 1 {
                 return Ok(());
             }
-            transaction
-                .prepare_cached("SELECT vector, passages FROM contents WHERE id = ?1")?
-                .query_row([rowid], |row| Ok((row.get(0)?, row.get(1)?)))
-                .optional()?
-                .ok_or(StoreError::Damaged { id })?
+            let mut statement = transaction.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM records r {JOINS} WHERE r.id = ?1"
+            ))?;
+            let mut rows = statement.query([rowid])?;
+            let row = rows.next()?.ok_or(StoreError::Damaged { id })?;
+            let mut vectors = VectorsRead::default();
+            let before = read(row, files, &mut vectors)?;
+            encode_vectors(before.vectors, &mut bytes);
+            before.passages.map(<[u8]>::to_vec)
         }
     };
     let stored = StoredRecord {
         header: *header,
         key,
         data: &record.data,
-        vector: &bytes[..],
+        vectors: &[],
         passages: passages.as_deref(),
     };
-    let content = (rowid, stored.data, &bytes, stored.crc(), key, &passages);
+    let content = (rowid, stored.data, stored.crc(&bytes), key, &passages);
     if transaction.prepare_cached(INSERT_RECORD)?.execute(row)? == 0 {
         one(
             transaction.prepare_cached(UPDATE_RECORD)?.execute(row)?,
@@ -130,11 +152,16 @@ fn put(
     }
     transaction
         .prepare_cached(
-            "INSERT INTO contents (id, data, vector, crc, key, passages) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            "INSERT INTO contents (id, data, crc, key, passages) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT DO UPDATE
-             SET data = excluded.data, vector = excluded.vector, crc = excluded.crc, key = excluded.key,
-                 passages = excluded.passages",
+             SET data = excluded.data, crc = excluded.crc, key = excluded.key, passages = excluded.passages",
         )?
         .execute(content)?;
+    if vectors.is_some() {
+        left.leave(transaction, id)?;
+        transaction
+            .prepare_cached("INSERT INTO vectors (id, vector) VALUES (?1, ?2)")?
+            .execute((rowid, bytes))?;
+    }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use rusqlite::{Connection, Transaction};
 
+use crate::record::passage_count;
 use crate::store::change::{Change, ChangeKind, read_changes};
 use crate::store::error::StoreError;
 use crate::store::generations::Generations;
@@ -11,7 +12,7 @@ use crate::store::header::Header;
 use crate::store::meta::{Mark, clock_of, marks_of, removed_of, write_marks, write_removed};
 use crate::store::reader::Reader;
 use crate::store::state::state_of;
-use crate::store::stored_record::{COLUMNS, StoredRecord, read};
+use crate::store::stored_record::{COLUMNS, JOINS, StoredRecord, VectorsRead, read};
 
 /// Changes in a range before it ends with the commit they belong to: they are held in memory.
 const MAX_CHANGES: u64 = 16_384;
@@ -22,6 +23,9 @@ const MAX_CHANGE_BYTES: u64 = 16 << 20;
 /// Bytes of the data and the vectors of the records in a range before it ends, because long records have thousands of
 /// vectors.
 const MAX_RECORD_BYTES: u64 = 8 << 20;
+
+/// Bytes of a vector of many dimensions, because those of vectors in files are not known before they are read.
+const VECTOR_BYTES: i64 = 4096;
 
 /// Some consecutive commits: their entries in the change feed, without the records.
 #[derive(Debug)]
@@ -97,13 +101,13 @@ impl Reader {
             let by_records = last_by_records(transaction, version, limit, end.version)?;
             let last = by_records.min(last_by_changes(transaction, position, end.version)?);
             let mut statement = transaction.prepare_cached(&format!(
-                "SELECT {COLUMNS} FROM records r INDEXED BY versions LEFT JOIN contents c ON c.id = r.id
+                "SELECT {COLUMNS} FROM records r INDEXED BY versions {JOINS}
                  WHERE r.version > ?1 AND r.version <= ?2"
             ))?;
             let mut rows = statement.query((version.cast_signed(), last.cast_signed()))?;
-            let mut vector = Vec::new();
+            let mut vectors = VectorsRead::default();
             while let Some(row) = rows.next()? {
-                if each(read(row, &mut vector)?).is_break() {
+                if each(read(row, self.vector_files(), &mut vectors)?).is_break() {
                     break;
                 }
             }
@@ -131,15 +135,19 @@ fn last_by_records(
     end: u64,
 ) -> Result<u64, StoreError> {
     let mut statement = transaction.prepare_cached(
-        "SELECT r.version, ifnull(length(c.data) + length(c.vector) + ifnull(length(c.passages), 0), 0)
+        "SELECT r.version, ifnull(length(c.data), 0), c.passages, length(v.vector)
          FROM records r INDEXED BY versions LEFT JOIN contents c ON c.id = r.id
-         WHERE r.version > ?1 ORDER BY r.version",
+         LEFT JOIN vectors v ON v.id = r.id WHERE r.version > ?1 ORDER BY r.version",
     )?;
     let mut rows = statement.query([version.cast_signed()])?;
     let (mut records, mut bytes) = (0, 0);
     while let Some(row) = rows.next()? {
         records += 1;
-        bytes += row.get::<_, i64>(1)?.cast_unsigned();
+        let passages = row.get_ref(2)?.as_blob_or_null();
+        let passages = passages.map_err(rusqlite::Error::from)?;
+        let in_file = passages.map_or(1, passage_count) as i64 * VECTOR_BYTES;
+        let vectors = row.get::<_, Option<i64>>(3)?.unwrap_or(in_file);
+        bytes += (row.get::<_, i64>(1)? + vectors).cast_unsigned();
         if records >= limit || bytes >= MAX_RECORD_BYTES {
             return Ok(row.get::<_, i64>(0)?.cast_unsigned());
         }

@@ -10,8 +10,10 @@ use crate::store::check::Check;
 use crate::store::connection::connect;
 use crate::store::error::StoreError;
 use crate::store::generations::Generations;
+use crate::store::places::{named_files, take_vectors};
 use crate::store::reader::Reader;
 use crate::store::state::state_of;
+use crate::store::vector_files::PinnedFiles;
 
 /// Pages that are copied between two checks of whether the copy is still needed: 4 MiB.
 const STEP: i32 = 256;
@@ -20,6 +22,7 @@ const STEP: i32 = 256;
 #[derive(Debug)]
 pub(crate) struct StoreCopy {
     connection: Connection,
+    files: PinnedFiles,
 }
 
 /// The commit that a copy has.
@@ -41,8 +44,9 @@ impl Reader {
     /// # Errors
     /// [`StoreError::Dropped`]; SQLite's.
     pub(crate) fn open_copy(&self) -> Result<StoreCopy, StoreError> {
+        let files = self.pinned_files();
         let connection = self.open()?;
-        Ok(StoreCopy { connection })
+        Ok(StoreCopy { connection, files })
     }
 }
 
@@ -58,17 +62,21 @@ impl StoreCopy {
         let state = state_of(connection)?;
         let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         let bytes = pragma("page_count")? * pragma("page_size")?;
+        let mut files = 0;
+        for file in named_files(connection)?.into_keys() {
+            files += self.files.file(file).bytes();
+        }
         Ok(CopiedState {
             records: state.tally.records,
             version: state.version,
             position: state.position,
             generations: Generations::read(connection)?,
-            bytes: bytes.cast_unsigned(),
+            bytes: bytes.cast_unsigned() + files,
         })
     }
 
-    /// Writes the copy to a new file at `path`, ends the transaction, and checks every record of the copy. Returns whether
-    /// all of this was done: `go_on` is asked again and again. The file is not synced.
+    /// Writes the copy with all vectors to a new file at `path`, ends the transaction, and checks every record of the copy.
+    /// Returns whether all of this was done: `go_on` is asked again and again. The file is not synced.
     ///
     /// # Errors
     /// [`StoreError::DiskFull`]; [`StoreError::Damaged`], [`StoreError::Corrupt`] and [`StoreError::Inconsistent`] when the
@@ -98,9 +106,13 @@ impl StoreCopy {
             }
         }
         drop(backup);
-        drop(self);
+        let Self { connection, files } = self;
+        drop(connection);
+        if !take_vectors(&mut target, &files, &go_on)? {
+            return Ok(false);
+        }
         // Searches and reads use index files and memory, so damage of the records themselves may be unknown so far.
-        let mut check = Check::begin(target, 0)?;
+        let mut check = Check::begin(target, files, 0)?;
         while check.step()?.is_none() {
             if !go_on() {
                 return Ok(false);

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
+use crate::disk::FileError;
 use crate::store::paths::{acknowledged_path, log_path};
+use crate::store::vector_files::is_loss;
 
 /// An error of the store, its lock or its files.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +21,14 @@ pub enum StoreError {
     Damaged {
         /// The record's integer id.
         id: u64,
+    },
+    /// The file with the vectors of a record is missing or damaged.
+    #[error("the vectors of record {id} are lost: {source}")]
+    LostVectors {
+        /// The record's integer id.
+        id: u64,
+        /// Why they cannot be read.
+        source: FileError,
     },
     /// SQLite found its own structures damaged.
     #[error("the database file is damaged: {source}")]
@@ -151,7 +161,9 @@ impl StoreError {
         match self {
             StoreError::DiskFull => "disk_full",
             StoreError::Sqlite { source } if is_without_room_for_log_index(source) => "disk_full",
+            StoreError::LostVectors { source, .. } if !is_loss(source) => "store_failed",
             StoreError::Damaged { .. }
+            | StoreError::LostVectors { .. }
             | StoreError::Corrupt { .. }
             | StoreError::Inconsistent { .. }
             | StoreError::FileMissing { .. }
@@ -165,10 +177,14 @@ impl StoreError {
 
     /// Whether the process could not open a file or had no memory: the file may be in order.
     pub(crate) fn is_for_want_of_resources(&self) -> bool {
-        matches!(self, StoreError::Sqlite { source } if matches!(
-            source.sqlite_error_code(),
-            Some(ErrorCode::CannotOpen | ErrorCode::OutOfMemory)
-        ))
+        match self {
+            StoreError::Sqlite { source } => matches!(
+                source.sqlite_error_code(),
+                Some(ErrorCode::CannotOpen | ErrorCode::OutOfMemory)
+            ),
+            StoreError::LostVectors { source, .. } => !is_loss(source),
+            _ => false,
+        }
     }
 
     /// Whether a failed write leaves unknown what reached the disk.

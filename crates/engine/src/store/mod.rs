@@ -1,4 +1,5 @@
-//! The store: one SQLite file per database, which holds all of its records. Everything else is rebuilt from it.
+//! The store: one SQLite file per database, which holds all of its records, and the files of the vectors of full blocks.
+//! Everything else is rebuilt from these.
 
 mod access;
 mod acknowledged;
@@ -14,6 +15,7 @@ mod create;
 mod error;
 mod feed;
 mod generations;
+mod hand_over;
 mod header;
 mod idle_connections;
 mod inspection;
@@ -22,6 +24,7 @@ mod moment;
 mod open;
 mod open_files;
 mod paths;
+mod places;
 mod reader;
 mod reclaim;
 mod retention;
@@ -29,9 +32,9 @@ mod schema;
 mod stamp;
 mod state;
 mod stored_record;
+mod vector_files;
 mod writer;
 
-pub(crate) use access::Access;
 pub(crate) use batch::{PutKind, Write};
 pub(crate) use change::{Change, ChangeKind};
 pub(crate) use check::{Check, Found};
@@ -51,6 +54,7 @@ pub(crate) use reader::Reader;
 pub(crate) use stamp::Stamp;
 pub(crate) use state::{State, Tally};
 pub(crate) use stored_record::StoredRecord;
+pub(crate) use vector_files::{CRC_BYTES, VectorFile};
 pub(crate) use writer::Store;
 
 #[cfg(test)]

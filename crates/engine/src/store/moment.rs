@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::Transaction;
 
@@ -10,12 +11,17 @@ use crate::store::connection::check_format;
 use crate::store::continuity::StoreStatus;
 use crate::store::error::StoreError;
 use crate::store::meta::{clock_of, read_meta, removed_of};
+use crate::store::places::named_files;
 use crate::store::reader::Reader;
 use crate::store::state::{Tally, state_of};
-use crate::store::stored_record::{COLUMNS, StoredRecord, read};
+use crate::store::stored_record::{COLUMNS, JOINS, StoredRecord, VectorsRead, read};
+use crate::store::vector_files::{VectorFile, VectorFiles};
+
+/// Files that one read keeps open, a part of those that a process may open.
+const HELD_FILES: usize = 512;
 
 /// What one transaction sees: all reads are of the same commit.
-pub(crate) struct Moment<'a>(&'a Transaction<'a>);
+pub(crate) struct Moment<'a>(&'a Transaction<'a>, &'a VectorFiles);
 
 impl Reader {
     /// Runs `read` with the last commit.
@@ -23,7 +29,7 @@ impl Reader {
         &self,
         read: impl FnOnce(&Moment<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.read(|transaction| read(&Moment(transaction)))
+        self.read(|transaction| read(&Moment(transaction, self.vector_files())))
     }
 }
 
@@ -44,6 +50,16 @@ impl Moment<'_> {
     /// The time of the last commit; `i64::MIN` where none was.
     pub(crate) fn last_commit_at(&self) -> Result<i64, StoreError> {
         clock_of(self.0)
+    }
+
+    /// Opens the vector files of this commit and keeps them open, because another process may remove them. Those that cannot
+    /// be opened are left out, and so are those above the first 512.
+    pub(crate) fn hold_files(&self) -> Result<Vec<Arc<VectorFile>>, StoreError> {
+        let mut held: Vec<_> = (named_files(self.0)?.into_keys().take(HELD_FILES))
+            .map(|file| self.1.file(file))
+            .collect();
+        held.retain(|file| file.hold().is_ok());
+        Ok(held)
     }
 
     /// The value under `key` of the table `meta`.
@@ -93,18 +109,21 @@ impl Moment<'_> {
         version: u64,
         mut each: impl FnMut(StoredRecord<'_>) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        let filter = if version == 0 {
-            "LEFT JOIN contents c ON c.id = r.id WHERE +r.version > ?1 ORDER BY r.id"
+        let (index, filter) = if version == 0 {
+            ("", "WHERE +r.version > ?1 ORDER BY r.id")
         } else {
-            "INDEXED BY versions LEFT JOIN contents c ON c.id = r.id WHERE r.version > ?1 ORDER BY r.version, r.id"
+            (
+                "INDEXED BY versions",
+                "WHERE r.version > ?1 ORDER BY r.version, r.id",
+            )
         };
-        let sql = format!("SELECT {COLUMNS} FROM records r {filter}");
+        let sql = format!("SELECT {COLUMNS} FROM records r {index} {JOINS} {filter}");
         let mut statement = self.0.prepare_cached(&sql)?;
         let mut rows = statement.query([version.cast_signed()])?;
-        let mut vector = Vec::new();
+        let mut vectors = VectorsRead::default();
         let mut tally = Tally::default();
         while let Some(row) = rows.next()? {
-            let record = read(row, &mut vector)?;
+            let record = read(row, self.1, &mut vectors)?;
             if version == 0 {
                 tally.add(&record.header);
             }

@@ -83,7 +83,7 @@ impl Store {
             path: path.to_owned(),
             clock: clock_of(&connection)?,
             connection: Some(connection),
-            reader: Reader::new(path),
+            reader: Reader::new(disk, path, status.store_id),
             status,
             acknowledged,
             restored,
@@ -91,6 +91,8 @@ impl Store {
             poisoned: false,
             // That of an earlier process.
             has_log: true,
+            has_unnamed_files: false,
+            log_drops_files: true,
         })
     }
 

@@ -1,20 +1,23 @@
 //! Reads of a store, concurrent with its writer.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
-use crate::disk::HeldDirectory;
+use crate::disk::{Disk, HeldDirectory, Owner};
 use crate::record::Vectors;
 use crate::store::access::Access;
 use crate::store::error::StoreError;
 use crate::store::header::Header;
 use crate::store::idle_connections::IdleConnections;
-use crate::store::meta::{read_meta, sync_states};
+use crate::store::meta::{STORE_ID, identity_of, read_meta, sync_states};
+use crate::store::places::named_files;
 use crate::store::state::{State, state_of};
-use crate::store::stored_record::{COLUMNS, StoredRecord, read};
+use crate::store::stored_record::{COLUMNS, JOINS, StoredRecord, VectorsRead, read};
+use crate::store::vector_files::{PinnedFiles, VectorFiles, file_of};
 
 /// The idle connections of all stores: the limit is one of the process.
 static IDLE: IdleConnections = IdleConnections::new();
@@ -32,6 +35,7 @@ struct Pool {
     /// What is at `path`. Locked for reading while a connection is opened: SQLite opens the main file and its log one after
     /// the other, and both must be of the same database.
     file: RwLock<File>,
+    vectors: Arc<VectorFiles>,
 }
 
 /// What is at the path of a database's file.
@@ -46,24 +50,41 @@ enum File {
 }
 
 impl Reader {
-    pub(super) fn new(path: &Path) -> Reader {
-        Self::with_access(path, Access::Shared)
+    pub(super) fn new(disk: &Arc<dyn Disk>, path: &Path, id: Owner) -> Reader {
+        let reader = Self::with_access(disk, path, Access::Shared);
+        reader.vector_files().belong_to(|| Some(id));
+        reader
     }
 
     /// A reader of the store at `path`, whose main file must exist.
-    pub(crate) fn with_access(path: &Path, access: Access) -> Reader {
+    pub(crate) fn with_access(disk: &Arc<dyn Disk>, path: &Path, access: Access) -> Reader {
         Reader {
             pool: Arc::new(Pool {
                 path: path.to_owned(),
                 access,
                 file: RwLock::new(File::Own),
+                vectors: VectorFiles::beside(disk, path),
             }),
         }
     }
 
     /// A reader of the store at `path` in `directory`, which another process may have open.
-    pub(crate) fn beside_a_writer(path: &Path, directory: HeldDirectory) -> Reader {
-        Self::with_access(path, Access::beside_a_writer(path, directory))
+    pub(crate) fn beside_a_writer(
+        disk: &Arc<dyn Disk>,
+        path: &Path,
+        directory: HeldDirectory,
+    ) -> Reader {
+        Self::with_access(disk, path, Access::beside_a_writer(path, directory))
+    }
+
+    /// The vector files.
+    pub(crate) fn vector_files(&self) -> &VectorFiles {
+        &self.pool.vectors
+    }
+
+    /// The vector files, of which none is removed until this is dropped. Call it before a transaction begins.
+    pub(super) fn pinned_files(&self) -> PinnedFiles {
+        self.pool.vectors.pinned()
     }
 
     /// Whether the store is the one that the reader was made for. False once a process replaced or removed its directory.
@@ -154,7 +175,8 @@ impl Reader {
     /// Gives each of `ids` that exists to `each`, in their order, all of one commit.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] at the first record whose checksum fails.
+    /// [`StoreError::Damaged`] at the first record whose checksum fails, [`StoreError::LostVectors`] at the first whose vectors
+    /// cannot be read.
     pub(crate) fn records(
         &self,
         ids: &[u64],
@@ -162,13 +184,13 @@ impl Reader {
     ) -> Result<(), StoreError> {
         self.read(|transaction| {
             let mut statement = transaction.prepare_cached(&format!(
-                "SELECT {COLUMNS} FROM records r LEFT JOIN contents c ON c.id = r.id WHERE r.id = ?1"
+                "SELECT {COLUMNS} FROM records r {JOINS} WHERE r.id = ?1"
             ))?;
-            let mut vector = Vec::new();
+            let mut vectors = VectorsRead::default();
             for id in ids {
                 let mut rows = statement.query([id.cast_signed()])?;
                 if let Some(row) = rows.next()? {
-                    each(read(row, &mut vector)?);
+                    each(read(row, self.vector_files(), &mut vectors)?);
                 }
             }
             Ok(())
@@ -192,17 +214,37 @@ impl Reader {
     /// or touched the record, and where the file was replaced.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`].
+    /// [`StoreError::Damaged`], [`StoreError::LostVectors`].
     pub(crate) fn vectors(&self, id: u64, version: u64) -> Result<Option<Vectors>, StoreError> {
         let mut vectors = None;
-        self.records(&[id], |record| {
+        let read = self.records(&[id], |record| {
             vectors = (record.header.version <= version).then(|| record.vectors());
-        })?;
+        });
         // Asked after the read, which may have opened the file that is there since.
         if self.was_replaced() {
             return Ok(None);
         }
+        read?;
         vectors.transpose()
+    }
+
+    /// The vector files that are named, and how many records have their place in each.
+    pub(crate) fn named_files(&self) -> Result<HashMap<u64, u64>, StoreError> {
+        self.read(|transaction| named_files(transaction))
+    }
+
+    /// Whether a read failed at a vector file that no commit names any more, so that the next read does not need it.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn is_past_file(&self, error: &StoreError) -> Result<bool, StoreError> {
+        let StoreError::LostVectors { source, .. } = error else {
+            return Ok(false);
+        };
+        match file_of(source) {
+            Some(file) => Ok(!self.named_files()?.contains_key(&file)),
+            None => Ok(false),
+        }
     }
 
     /// Number of records.
@@ -232,9 +274,11 @@ impl Reader {
         &self,
         read: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        let files = self.pinned_files();
         let idle = IDLE.take(self.number());
         let mut connection = idle.map_or_else(|| self.open(), Ok)?;
         let transaction = connection.transaction().map_err(StoreError::from)?;
+        files.belong_to(|| identity_of(&transaction, STORE_ID).ok());
         let result = read(&transaction);
         drop(transaction);
         if !self.pool.access.keeps_connections() {

@@ -13,7 +13,7 @@ use crate::store::error::StoreError;
 pub(super) const APPLICATION_ID: i64 = 0x636f_7366;
 
 /// Raised with every change of the tables or of the meaning of their values.
-pub(super) const FORMAT: i64 = 6;
+pub(super) const FORMAT: i64 = 7;
 
 pub(super) const PAGE_BYTES: u64 = 16 * 1024;
 
@@ -21,10 +21,11 @@ pub(super) const PAGE_BYTES: u64 = 16 * 1024;
 pub(super) const INCREMENTAL: i64 = 2;
 
 /// The tables and indexes of a file: the name of each, and the statement that makes it.
-pub(super) const STATEMENTS: [(&str, &str); 6] = [
-    // `records` is apart from `contents` so that touching a record rewrites about 80 bytes, not its vector.
+pub(super) const STATEMENTS: [(&str, &str); 8] = [
+    // `records` is apart from `contents` so that touching a record rewrites about 80 bytes, not its data.
     // Every row of `records` carries the version of the commit that last wrote it: a snapshot catches up by that index,
-    // and by `deletions` for what is gone.
+    // and by `deletions` for what is gone. `place` is that of its vectors in a file, and negative while
+    // `vectors` has them: that negative number has four bytes, so that a hand-over makes no row longer.
     (
         "records",
         "CREATE TABLE records (
@@ -34,7 +35,8 @@ pub(super) const STATEMENTS: [(&str, &str); 6] = [
             created INTEGER NOT NULL,
             changed INTEGER NOT NULL,
             synced INTEGER NOT NULL,
-            version INTEGER NOT NULL
+            version INTEGER NOT NULL,
+            place INTEGER NOT NULL DEFAULT -2147483648
         ) STRICT",
     ),
     ("versions", "CREATE INDEX versions ON records (version)"),
@@ -43,10 +45,23 @@ pub(super) const STATEMENTS: [(&str, &str); 6] = [
         "CREATE TABLE contents (
             id INTEGER PRIMARY KEY,
             data BLOB NOT NULL,
-            vector BLOB NOT NULL,
             crc INTEGER NOT NULL,
             key TEXT,
             passages BLOB
+        ) STRICT",
+    ),
+    // The vectors of records whose block is not full yet: those of all passages, one after the other.
+    (
+        "vectors",
+        "CREATE TABLE vectors (id INTEGER PRIMARY KEY, vector BLOB NOT NULL) STRICT",
+    ),
+    // The files that have the vectors of full blocks, and how many records have their place in each.
+    (
+        "vector_files",
+        "CREATE TABLE vector_files (
+            number INTEGER PRIMARY KEY,
+            file INTEGER NOT NULL,
+            living INTEGER NOT NULL
         ) STRICT",
     ),
     (

@@ -1,71 +1,49 @@
 //! A record as its rows hold it, and the checksum over its content.
 
-use rusqlite::Row;
+use std::collections::HashMap;
+use std::sync::Arc;
 
-use crate::record::{Passages, Vectors};
+use rusqlite::Row;
+use rusqlite::types::ValueRef;
+
+use crate::record::{Vectors, passage_count};
 use crate::store::error::StoreError;
 use crate::store::header::Header;
+use crate::store::vector_files::{VectorFile, VectorFiles};
 
 /// A record as it is written, or as it comes from the store: then its content lives until the next one is read.
-///
-/// `V` is `i32` for components of vectors, and `u8` for their stored form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct StoredRecord<'a, V = i32> {
+pub(crate) struct StoredRecord<'a> {
     pub(crate) header: Header,
     /// Key, from which the UUID follows.
     pub(crate) key: Option<&'a str>,
     /// JSON text of an object.
     pub(crate) data: &'a [u8],
-    /// Q30 components of a unit vector: that of the text, or of its first passage.
-    pub(crate) vector: &'a [V],
-    /// The bytes of the [`Passages`](crate::record::Passages) of a record with several.
+    /// Q30 components of unit vectors: that of the text, or those of its passages one after the other.
+    pub(crate) vectors: &'a [i32],
+    /// The bytes of [`Passages::places_to_bytes`](crate::record::Passages::places_to_bytes) of a record with several.
     pub(crate) passages: Option<&'a [u8]>,
-}
-
-impl<'a, V> StoredRecord<'a, V> {
-    /// The record with its vector in the other form.
-    pub(super) fn with_vector<W>(self, vector: &'a [W]) -> StoredRecord<'a, W> {
-        StoredRecord {
-            header: self.header,
-            key: self.key,
-            data: self.data,
-            vector,
-            passages: self.passages,
-        }
-    }
 }
 
 impl StoredRecord<'_> {
     /// The vectors of the record.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] when the passages do not fit the vector.
+    /// [`StoreError::Damaged`] when the passages do not fit the vectors.
     pub(crate) fn vectors(&self) -> Result<Vectors, StoreError> {
-        let read = |bytes| {
-            let passages = Passages::from_bytes(bytes, self.vector.len());
-            passages.ok_or(StoreError::Damaged { id: self.header.id })
-        };
-        Ok(Vectors {
-            first: self.vector.to_vec(),
-            passages: self.passages.map(read).transpose()?.map(Box::new),
-        })
+        Vectors::from_parts(self.vectors, self.passages)
+            .ok_or(StoreError::Damaged { id: self.header.id })
     }
-}
 
-/// The columns [`read`] takes, in its order, from `records r LEFT JOIN contents c`.
-pub(super) const COLUMNS: &str = "r.id, r.uuid, r.hash, r.created, r.changed, r.synced, r.version, c.data, c.vector, c.crc, c.key, c.passages";
-
-/// The stored form of a vector: little-endian components, four bytes each.
-pub(super) fn encode_vector(vector: &[i32], into: &mut Vec<u8>) {
-    into.resize(vector.len() * 4, 0);
-    for (bytes, component) in into.chunks_exact_mut(4).zip(vector) {
-        bytes.copy_from_slice(&component.to_le_bytes());
+    /// The vector of the text, or of its first passage.
+    pub(crate) fn first_vector(&self) -> &[i32] {
+        let passages = self.passages.map_or(1, passage_count).max(1);
+        &self.vectors[..self.vectors.len() / passages]
     }
-}
 
-impl StoredRecord<'_, u8> {
-    /// The checksum over all but *synced* and the version, which a touch changes.
-    pub(super) fn crc(&self) -> u32 {
+    /// The checksum over all but *synced*, the version and the place of the vectors, which change without the content.
+    /// `vectors` is their stored form.
+    pub(super) fn crc(&self, vectors: &[u8]) -> u32 {
         let header = &self.header;
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(&header.id.to_le_bytes());
@@ -75,7 +53,7 @@ impl StoredRecord<'_, u8> {
         hasher.update(&header.changed.to_le_bytes());
         hasher.update(&(self.data.len() as u64).to_le_bytes());
         hasher.update(self.data);
-        hasher.update(self.vector);
+        hasher.update(vectors);
         if let Some(key) = self.key {
             hasher.update(&(key.len() as u64).to_le_bytes());
             hasher.update(key.as_bytes());
@@ -88,41 +66,81 @@ impl StoredRecord<'_, u8> {
     }
 }
 
-/// Reads and checks a record; the components of its vector are written to `vector`.
+/// The columns [`read`] takes, in its order, from `records r` and [`JOINS`].
+pub(super) const COLUMNS: &str = "r.id, r.uuid, r.hash, r.created, r.changed, r.synced, r.version, \
+    c.data, c.crc, c.key, c.passages, v.vector, f.file, r.place & 4095";
+
+/// The tables with the rest of a record.
+pub(super) const JOINS: &str = "LEFT JOIN contents c ON c.id = r.id LEFT JOIN vectors v ON v.id = r.id \
+    LEFT JOIN vector_files f ON f.number = r.place >> 12";
+
+/// The stored form of vectors: little-endian components, four bytes each.
+pub(super) fn encode_vectors(vectors: &[i32], into: &mut Vec<u8>) {
+    into.resize(vectors.len() * 4, 0);
+    for (bytes, component) in into.chunks_exact_mut(4).zip(vectors) {
+        bytes.copy_from_slice(&component.to_le_bytes());
+    }
+}
+
+/// The vectors of the record that was read last, and the files that were read.
+#[derive(Debug, Default)]
+pub(super) struct VectorsRead {
+    files: HashMap<u64, Arc<VectorFile>>,
+    bytes: Vec<u8>,
+    components: Vec<i32>,
+}
+
+/// Reads and checks a record; its vectors are written to `read`.
 ///
 /// # Errors
-/// [`StoreError::Damaged`] when the checksum fails, a value has another type, or half of the record is missing.
+/// [`StoreError::Damaged`] when the checksum fails, a value has another type, or a part of the record is missing;
+/// [`StoreError::LostVectors`] when its vectors cannot be read from their file.
 pub(super) fn read<'a>(
     row: &'a Row<'_>,
-    vector: &'a mut Vec<i32>,
+    files: &VectorFiles,
+    read: &'a mut VectorsRead,
 ) -> Result<StoredRecord<'a>, StoreError> {
     let id = row.get::<_, i64>(0)?.cast_unsigned();
     // A value of another type is damage too, because the schema allows no other type.
-    decode(row, vector)
-        .ok()
-        .flatten()
-        .ok_or(StoreError::Damaged { id })
+    let damaged = |_| StoreError::Damaged { id };
+    let bytes = match (row.get_ref(11)?, row.get_ref(12)?) {
+        (ValueRef::Blob(bytes), ValueRef::Null) => bytes,
+        (ValueRef::Null, ValueRef::Integer(file)) => {
+            let slot: i64 = row.get(13).map_err(damaged)?;
+            read.bytes.clear();
+            let file = file.cast_unsigned();
+            read.files
+                .entry(file)
+                .or_insert_with(|| files.file(file))
+                .append_record(slot as usize, &mut read.bytes)
+                .map_err(|source| StoreError::LostVectors { id, source })?;
+            &read.bytes
+        }
+        _ => return Err(StoreError::Damaged { id }),
+    };
+    let record = content(row, bytes).map_err(damaged)?;
+    let (Some(record), (components, [])) = (record, bytes.as_chunks::<4>()) else {
+        return Err(StoreError::Damaged { id });
+    };
+    read.components.clear();
+    let components = components.iter();
+    read.components
+        .extend(components.map(|bytes| i32::from_le_bytes(*bytes)));
+    Ok(StoredRecord {
+        vectors: &read.components,
+        ..record
+    })
 }
 
-fn decode<'a>(
-    row: &'a Row<'_>,
-    vector: &'a mut Vec<i32>,
-) -> rusqlite::Result<Option<StoredRecord<'a>>> {
-    let bytes = row.get_ref(8)?.as_blob()?;
-    let stored = StoredRecord {
+/// A record without its vectors, which only its checksum needs; `None` when that fails.
+fn content<'a>(row: &'a Row<'_>, vectors: &[u8]) -> rusqlite::Result<Option<StoredRecord<'a>>> {
+    let record = StoredRecord {
         header: Header::read(row)?,
+        key: row.get_ref(9)?.as_str_or_null()?,
         data: row.get_ref(7)?.as_blob()?,
-        vector: bytes,
-        key: row.get_ref(10)?.as_str_or_null()?,
-        passages: row.get_ref(11)?.as_blob_or_null()?,
+        vectors: &[],
+        passages: row.get_ref(10)?.as_blob_or_null()?,
     };
-    if row.get::<_, i64>(9)? != i64::from(stored.crc()) {
-        return Ok(None);
-    }
-    let (components, []) = bytes.as_chunks::<4>() else {
-        return Ok(None);
-    };
-    vector.clear();
-    vector.extend(components.iter().map(|bytes| i32::from_le_bytes(*bytes)));
-    Ok(Some(stored.with_vector(vector)))
+    let is_intact = row.get::<_, i64>(8)? == i64::from(record.crc(vectors));
+    Ok(is_intact.then_some(record))
 }

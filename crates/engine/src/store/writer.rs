@@ -43,6 +43,10 @@ pub(crate) struct Store {
     pub(super) poisoned: bool,
     /// Whether the log may have pages that the main file lacks.
     pub(super) has_log: bool,
+    /// Whether there may be vector files that neither the main file nor its log names.
+    pub(super) has_unnamed_files: bool,
+    /// Whether the log may have dropped the names of files that the main file still names.
+    pub(super) log_drops_files: bool,
 }
 
 impl Store {
@@ -83,7 +87,7 @@ impl Store {
         } else {
             let begins = !self.generation_begun;
             let clock = self.clock;
-            self.status.state = self.write(|transaction| {
+            let (state, emptied) = self.write(|transaction| {
                 if begins {
                     Generations::begin(transaction, start.position)?;
                 }
@@ -92,14 +96,16 @@ impl Store {
                     give_way();
                     batch.apply(write)?;
                 }
-                let state = batch.state();
+                let (state, emptied) = batch.end()?;
                 write_meta(transaction, STATE, &state.to_bytes())?;
                 write_clock(transaction, clock)?;
                 if let Some((key, value)) = meta {
                     write_meta(transaction, key, value)?;
                 }
-                Ok(state)
+                Ok((state, emptied))
             })?;
+            self.status.state = state;
+            self.log_drops_files |= emptied;
             self.generation_begun = true;
             self.committed();
         }
@@ -206,7 +212,7 @@ impl Store {
         .sum()
     }
 
-    /// Runs `body` in one transaction, which is durable when it returns.
+    /// Runs `body` in one transaction, which is durable when it returns, unless the connection does not sync the log.
     ///
     /// # Errors
     /// As [`Store::commit`].
@@ -291,6 +297,7 @@ impl Store {
             .map_err(StoreError::from);
         match &result {
             Ok(Some(0)) => {
+                self.has_unnamed_files |= std::mem::take(&mut self.log_drops_files);
                 if let Some(acknowledged) = &mut self.acknowledged {
                     acknowledged.note_checkpoint();
                 }

@@ -2,12 +2,18 @@
 //! sparse blocks.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::columns::BLOCK_RECORDS;
+use crate::disk::FileError;
 use crate::record::RecordRow;
 use crate::runtime::{DatabaseEvents, EventCode};
-use crate::snapshot::{Block, Coding, ExactVectors, IndexFiles, NewRow, Unusable, VectorBuffer};
+use crate::snapshot::{Block, Coding, FileId, IndexFiles, NewRow, Snapshot, VectorBuffer};
+use crate::store::{Reader, Store, StoreError};
 use crate::write::snapshot_builder::SnapshotBuilder;
+
+/// How long the vectors of blocks are handed over when a database is closed: those of about 200 blocks.
+const HAND_OVER_AT_CLOSE: Duration = Duration::from_secs(10);
 
 /// A full block with fewer living records is sparse.
 const SPARSE_BELOW: usize = BLOCK_RECORDS / 2;
@@ -19,6 +25,10 @@ pub(crate) struct BlockMaintenance {
     /// The newest full block when one could not be written to its file. Writing is tried again when another block is
     /// full.
     failed_at: Option<RecordRow>,
+    /// The blocks that were written to their files, while the store has their vectors, too.
+    pending: Vec<FileId>,
+    /// Whether the last block could not be handed over.
+    failed: bool,
 }
 
 impl BlockMaintenance {
@@ -27,7 +37,104 @@ impl BlockMaintenance {
             index_files,
             events,
             failed_at: None,
+            pending: Vec::new(),
+            failed: false,
         }
+    }
+
+    /// Notes the blocks of a snapshot that was loaded that have records whose vectors are in the store or in another file.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn loaded(&mut self, snapshot: &Snapshot, store: &Reader) -> Result<(), StoreError> {
+        let named = store.named_files()?;
+        let blocks = snapshot.blocks.iter();
+        self.pending = blocks
+            .filter(|block| !block.exact.is_without_file())
+            // Records only ever leave a file, so equal numbers are the same records.
+            .filter(|block| named.get(&block.body.file_id.0) != Some(&(block.living as u64)))
+            .map(|block| block.body.file_id)
+            .collect();
+        Ok(())
+    }
+
+    /// Removes the files that were written for a database that could not be opened.
+    pub(crate) fn abandon(&self, store: &Reader) {
+        if let Ok(named) = store.named_files() {
+            let pending = self.pending.iter().map(|file_id| file_id.0);
+            let unnamed = pending.filter(|file| !named.contains_key(file));
+            store.vector_files().remove(unnamed);
+        }
+    }
+
+    /// Hands the vectors of one block over to its file, if one is pending, and removes files that nothing needs any more.
+    /// Returns whether another block is pending.
+    pub(crate) fn hand_over(&mut self, snapshot: &Snapshot, store: &mut Store) -> bool {
+        let handed_over = self.hand_over_next(snapshot, store);
+        let handed_over = handed_over.and_then(|()| self.remove_unnamed_files(store));
+        if let Err(error) = &handed_over
+            && !self.failed
+        {
+            let text = format!("the vectors of a block could not leave the store: {error}");
+            self.events.emit(EventCode::JobFailed, text);
+        }
+        self.failed = handed_over.is_err();
+        !self.failed && !self.pending.is_empty()
+    }
+
+    /// Hands the vectors of all blocks over to files, also of those that still grow, before the database is closed: so the
+    /// next start reads no vector before it is needed.
+    pub(crate) fn finish(&mut self, snapshot: &Snapshot, store: &mut Store) {
+        let mut frees_pages = false;
+        for block in &snapshot.blocks {
+            if block.exact.is_without_file() && block.living > 0 {
+                frees_pages = true;
+                // When the file cannot be written, the next start reads the vectors from the store.
+                match self.index_files.write_vectors(&mut block.clone()) {
+                    Ok(()) => self.pending.push(block.body.file_id),
+                    Err(error) => self.report_unwritten(&error),
+                }
+            }
+        }
+        // The next start hands over the rest, which is much only after all records were read from the store.
+        let end = Instant::now() + HAND_OVER_AT_CLOSE;
+        while self.hand_over(snapshot, store) && Instant::now() < end {}
+        if frees_pages
+            && !store.is_poisoned()
+            && let Err(error) = store.reclaim().and_then(|_| store.reclaim())
+        {
+            let text = format!("disk space of vectors could not be freed: {error}");
+            self.events.emit(EventCode::JobFailed, text);
+        }
+    }
+
+    /// Removes the vector files that neither the store names nor a pending block has.
+    ///
+    /// # Errors
+    /// As [`Store::remove_unnamed_files`].
+    pub(crate) fn remove_unnamed_files(&self, store: &mut Store) -> Result<(), StoreError> {
+        store.remove_unnamed_files(self.pending.iter().map(|file_id| file_id.0))
+    }
+
+    fn report_unwritten(&self, error: &FileError) {
+        let text = format!("the vectors of a block could not be written to their file: {error}");
+        self.events.emit(EventCode::JobFailed, text);
+    }
+
+    fn hand_over_next(&mut self, snapshot: &Snapshot, store: &mut Store) -> Result<(), StoreError> {
+        let Some(&file_id) = self.pending.first() else {
+            return Ok(());
+        };
+        let mut blocks = snapshot.blocks.iter();
+        match blocks.find(|block| block.body.file_id == file_id && block.living > 0) {
+            Some(block) => {
+                let slots = block.alive.iter();
+                store.hand_over(file_id.0, slots.map(|slot| (block.id(slot).0, slot)))?;
+            }
+            None => store.note_unnamed_file(),
+        }
+        self.pending.remove(0);
+        Ok(())
     }
 
     /// Drops empty blocks, writes full blocks to their files, and moves the records of one sparse block.
@@ -59,21 +166,20 @@ impl BlockMaintenance {
                     self.index_files.measure();
                 }
             }
-            Err(unusable) => {
-                let text = format!("a full block could not be written to its file: {unusable}");
-                self.events.emit(EventCode::JobFailed, text);
+            Err(error) => {
+                self.report_unwritten(&error);
                 self.failed_at = newest_full;
             }
         }
     }
 
     /// Writes the full blocks that are in memory; returns whether there was one.
-    fn write_blocks(&self, next: &mut SnapshotBuilder) -> Result<bool, Unusable> {
+    fn write_blocks(&mut self, next: &mut SnapshotBuilder) -> Result<bool, FileError> {
         let mut written = false;
         for block in &mut next.snapshot.blocks {
-            if block.len() == BLOCK_RECORDS && matches!(*block.exact, ExactVectors::Memory(_)) {
-                let file = self.index_files.write_rows(block)?;
-                block.exact = Arc::new(ExactVectors::File(file));
+            if block.len() == BLOCK_RECORDS && block.exact.is_without_file() {
+                self.index_files.write_vectors(block)?;
+                self.pending.push(block.body.file_id);
                 next.changed = true;
                 written = true;
             }

@@ -95,10 +95,11 @@ impl Follower {
     /// [`Error::Stale`] when another store took the place of the one that the follower was made for.
     pub(crate) fn load(&mut self, progress: &dyn Fn(usize) -> bool) -> Result<(), Error> {
         let as_of = now_ms();
-        let (published, next) = self.reader.at_one_commit(|moment| {
+        let (published, next) = self.at_last_commit(|moment| {
             let next = self.settings_of(moment)?.ok_or(Error::Stale)?;
+            let _held = moment.hold_files()?;
             let (published, _) = replay(&self.coding, None, Snapshot::empty(), moment, progress)?;
-            Ok::<_, Error>((published, next))
+            Ok((published, next))
         })?;
         if self.coding.basis.is_trained() {
             self.coding.trained_at = published.snapshot.records();
@@ -112,6 +113,19 @@ impl Follower {
         self.shared.checked.store(true, Relaxed);
         self.maintain(false);
         Ok(())
+    }
+
+    /// Reads the last commit, again if the writer removed a vector file meanwhile: then a newer commit does not name it.
+    fn at_last_commit<T>(
+        &self,
+        read: impl Fn(&Moment<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        loop {
+            match self.reader.at_one_commit(&read) {
+                Err(Error::Store(error)) if self.reader.is_past_file(&error)? => {}
+                read => return read,
+            }
+        }
     }
 
     /// The state of a moment, without its commits; `None` when it does not follow the published one.
@@ -137,7 +151,7 @@ impl Follower {
             return Ok(Refreshed::Replaced);
         }
         self.shared.renumber_if_due()?;
-        let next = match self.reader.at_one_commit(|moment| self.next_state(moment)) {
+        let next = match self.at_last_commit(|moment| self.next_state(moment)) {
             // The file was replaced, or what is left of it looks damaged.
             Err(_) if !self.reader.is_valid() => return Ok(Refreshed::Replaced),
             next => next?,

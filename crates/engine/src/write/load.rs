@@ -6,7 +6,7 @@ use crate::background::Saved;
 use crate::error::Error;
 use crate::runtime::{DatabaseEvents, EventCode};
 use crate::settings::Settings;
-use crate::snapshot::{Coding, IndexFiles, Published, SavedSnapshot, Snapshot};
+use crate::snapshot::{Coding, FileId, IndexFiles, Published, SavedSnapshot, Snapshot, Use};
 use crate::store::{Store, Tally};
 use crate::write::block_maintenance::BlockMaintenance;
 use crate::write::replay::replay;
@@ -14,7 +14,7 @@ use crate::write::replay::replay;
 /// Loads one database.
 pub(crate) struct Loader<'a> {
     pub(crate) settings: &'a Settings,
-    pub(crate) store: &'a Store,
+    pub(crate) store: &'a mut Store,
     pub(crate) index_files: &'a Arc<IndexFiles>,
     pub(crate) events: &'a DatabaseEvents,
     pub(crate) blocks: &'a mut BlockMaintenance,
@@ -40,6 +40,22 @@ impl Loader<'_> {
     /// # Errors
     /// [`Error::Store`] when the store is damaged, [`Error::Closed`] when `progress` ends the load.
     pub(crate) fn load(mut self) -> Result<LoadedDatabase, Error> {
+        let loaded = self.load_all();
+        if loaded.is_err() {
+            self.blocks.abandon(&self.store.reader());
+        }
+        loaded
+    }
+
+    fn load_all(&mut self) -> Result<LoadedDatabase, Error> {
+        // No later file takes the name of one that exists, even if the clock was set back.
+        for file in self.store.reader().named_files()?.into_keys() {
+            FileId(file).seen();
+        }
+        // Those of a process that did not end well would otherwise need room while others are written.
+        if self.store.restored().is_none() && self.store.checkpoint().is_ok() {
+            self.blocks.remove_unnamed_files(self.store)?;
+        }
         let mut coding = Coding::untrained(self.settings.dimensions);
         if let Some(loaded) = self.load_saved() {
             let saved = Saved::of(&loaded.snapshot, loaded.stamp);
@@ -90,7 +106,7 @@ impl Loader<'_> {
             self.events
                 .emit(EventCode::TemporaryFilesRemoved, removed.join(", "));
         }
-        match self.index_files.load() {
+        match self.index_files.load(Use::Writing) {
             Ok(loaded) => Some(loaded),
             Err(unusable) => {
                 if !unusable.is_nothing_saved() {
@@ -107,6 +123,7 @@ impl Loader<'_> {
         let replayed = reader.at_one_commit(|moment| {
             replay(coding, Some(self.blocks), snapshot, moment, self.progress)
         })?;
+        self.blocks.loaded(&replayed.0.snapshot, &reader)?;
         self.index_files.measure();
         Ok(replayed)
     }

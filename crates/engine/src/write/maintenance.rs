@@ -75,6 +75,9 @@ impl Maintenance {
         }
         let snapshot = committer.snapshot();
         let store = &mut committer.store;
+        if self.blocks.hand_over(&snapshot, store) {
+            self.jobs.wake_writer();
+        }
         let lexical = committer.settings.lexical.is_on();
         self.jobs
             .start_due_job(&snapshot, Some(store), &committer.coding, lexical, idle);

@@ -246,7 +246,10 @@ impl Stage {
             .collect();
         let at = self.rows.len();
         let passages = vectors.passages.as_ref();
-        let passages = passages.map(|passages| passages.to_bytes());
+        let passages = passages.map(|passages| {
+            let all: Vec<&[i32]> = vectors.all().collect();
+            (passages.places_to_bytes(), all.concat())
+        });
         self.rows.push(NewRow {
             id,
             uuid,

@@ -18,8 +18,8 @@ pub(crate) enum StagedWrite {
         row: usize,
         kind: PutKind,
         json: Vec<u8>,
-        /// The bytes of the passages of a record with several.
-        passages: Option<Vec<u8>>,
+        /// The bytes of the places of the passages of a record with several, and the vectors of all of them.
+        passages: Option<(Vec<u8>, Vec<i32>)>,
         hash: [u8; 16],
     },
     /// A write without content.
@@ -42,8 +42,8 @@ impl StagedWrite {
                     header: row.header(*hash),
                     key: row.key.as_ref().map(RecordKey::as_str),
                     data: json,
-                    vector: &row.vectors.first,
-                    passages: passages.as_deref(),
+                    vectors: (passages.as_ref()).map_or(&row.vectors.first, |(_, vectors)| vectors),
+                    passages: passages.as_ref().map(|(places, _)| &places[..]),
                 };
                 Write::Put {
                     record,

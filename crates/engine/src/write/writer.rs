@@ -76,7 +76,7 @@ impl Writer {
         let committer = &mut self.committer;
         let loader = Loader {
             settings: &committer.settings,
-            store: &committer.store,
+            store: &mut committer.store,
             index_files: &self.maintenance.index_files,
             events: &committer.shared.events,
             blocks: &mut self.maintenance.blocks,
@@ -89,7 +89,8 @@ impl Writer {
         } = loader.load()?;
         committer.coding = coding;
         if let Some(reason) = committer.store.restored() {
-            committer.store.start_new_epoch()?;
+            let begun = committer.store.start_new_epoch();
+            begun.inspect_err(|_| self.maintenance.blocks.abandon(&committer.store.reader()))?;
             let text = format!(
                 "{reason}; the index files are rebuilt and the change feed has a new epoch"
             );
@@ -252,11 +253,21 @@ impl Writer {
         let snapshot = (!self.broken).then(|| self.committer.snapshot());
         let events = &self.committer.shared.events;
         let store = &mut self.committer.store;
+        if let Some(snapshot) = &snapshot
+            && !store.is_poisoned()
+        {
+            self.maintenance.blocks.finish(snapshot, store);
+        }
         if let Err(error) = self.maintenance.jobs.finish(snapshot.as_deref(), store) {
             let text = format!("the index files could not be saved: {error}");
             events.emit(EventCode::JobFailed, text);
         }
-        if let Err(error) = store.checkpoint() {
+        // The files that the last hand-over left can be removed once the log is in the main file.
+        let blocks = &self.maintenance.blocks;
+        let finished = store
+            .checkpoint()
+            .and_then(|()| blocks.remove_unnamed_files(store));
+        if let Err(error) = finished {
             let text = format!("the log could not be moved into the database file: {error}");
             events.emit(EventCode::JobFailed, text);
         }

@@ -1,4 +1,4 @@
-//! When `records.sqlite` is replaced by another file, the engine serves the records of that file.
+//! When the store of a database is replaced by another one, the engine serves the records of that one.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::common::{Known, Oracle, Random, Server, Vectors, random_data};
+use crate::common::{Known, Oracle, Random, Server, StoreCopy, Vectors, random_data};
 
 const DIMENSIONS: usize = 8;
 
@@ -31,11 +31,8 @@ impl World {
         self.directory.path()
     }
 
-    fn store(&self, database: &str) -> PathBuf {
-        self.path()
-            .join("databases")
-            .join(database)
-            .join("records.sqlite")
+    fn database(&self, id: &str) -> PathBuf {
+        self.path().join("databases").join(id)
     }
 
     fn records(&mut self, ids: std::ops::RangeInclusive<u64>) -> Vec<Known> {
@@ -109,12 +106,12 @@ fn an_older_backup_has_no_phantoms_and_keeps_what_is_written_afterwards() {
     let records = world.records(1..=300);
     server.put_known("db", &mut oracle, records);
     server.close();
-    let backup = fs::read(world.store("db")).expect("read");
+    let backup = StoreCopy::of(&world.database("db"));
     let server = Server::open(world.path());
     server.put("db", &world.records(301..=350));
     server.close();
 
-    fs::write(world.store("db"), &backup).expect("put back");
+    backup.put_back(&world.database("db"));
     let server = Server::open(world.path());
     assert_eq!(codes(&server), ["store_replaced"]);
     world.check(&server, "db", &oracle, 350);
@@ -147,13 +144,13 @@ fn an_older_backup_has_no_phantoms_and_keeps_what_is_written_afterwards() {
 fn index_files_of_another_history_are_not_believed_whatever_the_number_of_commits() {
     let mut world = World::new(2);
     let mut oracle = Oracle::default();
-    let derived = world.path().join("databases/db/derived");
+    let derived = world.database("db").join("derived");
     let server = Server::open(world.path());
     server.create("db", DIMENSIONS);
     let records = world.records(1..=100);
     server.put_known("db", &mut oracle, records);
     server.close();
-    let backup = fs::read(world.store("db")).expect("read");
+    let backup = StoreCopy::of(&world.database("db"));
     let server = Server::open(world.path());
     for id in 101..=120 {
         server.put("db", &world.records(id..=id));
@@ -162,7 +159,7 @@ fn index_files_of_another_history_are_not_believed_whatever_the_number_of_commit
     let other_history = tempfile::tempdir().expect("a directory");
     copy(&derived, other_history.path());
 
-    fs::write(world.store("db"), &backup).expect("put back");
+    backup.put_back(&world.database("db"));
     let server = Server::open(world.path());
     for id in 111..=150 {
         let records = world.records(id..=id);
@@ -179,7 +176,7 @@ fn index_files_of_another_history_are_not_believed_whatever_the_number_of_commit
 }
 
 #[test]
-fn the_file_of_another_database_is_served_as_it_is() {
+fn the_store_of_another_database_is_served_as_it_is() {
     let mut world = World::new(3);
     let mut other = Oracle::default();
     let server = Server::open(world.path());
@@ -189,7 +186,7 @@ fn the_file_of_another_database_is_served_as_it_is() {
     let records = world.records(41..=120);
     server.put_known("other", &mut other, records);
     server.close();
-    fs::copy(world.store("other"), world.store("db")).expect("copied");
+    StoreCopy::of(&world.database("other")).put_back(&world.database("db"));
     let server = Server::open(world.path());
     assert_eq!(codes(&server), ["store_replaced"]);
     world.check(&server, "db", &other, 120);
@@ -255,10 +252,10 @@ fn a_copy_made_while_the_server_runs_is_served_as_it_is() {
     server.put_known("db", &mut oracle, records);
     server.close();
     let server = Server::open(world.path());
-    let main = fs::read(world.store("db")).expect("read");
+    let copied = StoreCopy::of(&world.database("db"));
     server.put("db", &world.records(61..=90));
     server.close();
-    fs::write(world.store("db"), main).expect("put back");
+    copied.put_back(&world.database("db"));
     let server = Server::open(world.path());
     assert_eq!(codes(&server), ["store_replaced"]);
     world.check(&server, "db", &oracle, 90);
@@ -272,7 +269,7 @@ fn a_lost_log_refuses_the_database_and_no_other() {
     server.create("db", DIMENSIONS);
     server.create("other", DIMENSIONS);
     // An open read transaction prevents a checkpoint from moving later commits into the main file.
-    let reader = Connection::open(world.store("db")).expect("opened");
+    let reader = Connection::open(world.database("db").join("records.sqlite")).expect("opened");
     let read = "BEGIN; SELECT count(*) FROM sqlite_schema";
     reader.execute_batch(read).expect("read");
     server.put("db", &world.records(1..=30));

@@ -21,20 +21,6 @@ fn flip(path: &Path, at: usize) {
     fs::write(path, bytes).expect("written");
 }
 
-/// Flips bits all over the vectors of a block, which are read when a record is scored, in place.
-fn damage_vectors(path: &Path) -> fs::File {
-    let mut bytes = fs::read(path).expect("read");
-    let end = bytes.len();
-    (end / 2..end).step_by(97).for_each(|at| bytes[at] ^= 0x10);
-    let file = fs::File::options().write(true).open(path).expect("opened");
-    std::io::Write::write_all(&mut &file, &bytes).expect("written in place");
-    file
-}
-
-fn is_of_rows(path: &Path) -> bool {
-    path.extension().is_some_and(|kind| kind == "rows")
-}
-
 #[test]
 fn whatever_happens_to_them() {
     let mut random = Random::new(60);
@@ -102,68 +88,5 @@ fn whatever_happens_to_them() {
         &json!({ "threshold": 0, "limit": 100, "total": true }),
         &vectors.draw(&mut random),
     );
-    server.close();
-}
-
-#[test]
-fn also_while_the_engine_runs() {
-    let mut random = Random::new(61);
-    let directory = tempfile::tempdir().expect("a directory");
-    let mut oracle = Oracle::default();
-    let vectors = Vectors::new(64, &mut random);
-    let server = Server::open(directory.path());
-    server.create("db", 64);
-    let records = (1..=9_000).map(|id| {
-        Known::new(
-            id,
-            random_data(&mut random),
-            vectors.draw(&mut random),
-            id as i64,
-        )
-    });
-    let records = records.collect();
-    server.put_known("db", &mut oracle, records);
-    let request = json!({ "threshold": 0.1, "limit": 100, "total": true });
-    for path in index_files(directory.path())
-        .iter()
-        .filter(|path| is_of_rows(path))
-    {
-        let file = damage_vectors(path);
-        server.check("db", &oracle, &request, &vectors.draw(&mut random));
-        file.set_len(1_000).expect("cut");
-        server.check("db", &oracle, &request, &vectors.draw(&mut random));
-        fs::remove_file(path).expect("removed");
-        server.check("db", &oracle, &request, &vectors.draw(&mut random));
-    }
-    server.close();
-    let server = Server::open(directory.path());
-    server.check("db", &oracle, &request, &vectors.draw(&mut random));
-    server.close();
-}
-
-#[test]
-fn also_where_few_vectors_are_read_at_once() {
-    let mut random = Random::new(62);
-    let directory = tempfile::tempdir().expect("a directory");
-    let mut oracle = Oracle::default();
-    let vectors = Vectors::new(64, &mut random);
-    let server = Server::open(directory.path());
-    server.create("db", 64);
-    let record = |id| Known::new(id, random_data(&mut random), vectors.draw(&mut random), 0);
-    server.put_known("db", &mut oracle, (1..=300).map(record).collect());
-    server.close();
-    // After a restart, the first search that reads a vector reads all of its block.
-    let server = Server::open(directory.path());
-    let files = index_files(directory.path());
-    let rows: Vec<&PathBuf> = files.iter().filter(|path| is_of_rows(path)).collect();
-    assert_eq!(rows.len(), 1);
-    let file = damage_vectors(rows[0]);
-    let request = json!({ "threshold": 0, "limit": 100 });
-    server.check("db", &oracle, &request, &vectors.draw(&mut random));
-    file.set_len(1_000).expect("cut");
-    server.check("db", &oracle, &request, &vectors.draw(&mut random));
-    server.close();
-    let server = Server::open(directory.path());
-    server.check("db", &oracle, &request, &vectors.draw(&mut random));
     server.close();
 }

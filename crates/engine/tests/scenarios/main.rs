@@ -13,6 +13,7 @@ mod deletions_take_what_they_name;
 mod derived_files_are_only_a_cache;
 mod every_call_is_answered;
 mod exact_words_count;
+mod lost_vectors_are_reported;
 mod no_vector_of_another_model_is_stored;
 mod nothing_acknowledged_is_lost;
 mod pages_hold_a_limited_number_of_bytes;

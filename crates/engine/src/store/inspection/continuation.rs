@@ -37,8 +37,8 @@ impl Inspection {
             return Ok(None);
         }
         let found = StoreStatus::of(&self.connection)?;
-        let acknowledged = AcknowledgedFile::read(disk, &self.path)?;
-        let exists = fs::exists(acknowledged_path(&self.path)).unwrap_or(true);
+        let acknowledged = AcknowledgedFile::read(disk, self.reader.path())?;
+        let exists = fs::exists(acknowledged_path(self.reader.path())).unwrap_or(true);
         Ok(Some(match &acknowledged {
             None if exists => Continuation::Damaged,
             None => Continuation::Restored("the file `acknowledged` is missing"),
@@ -46,7 +46,7 @@ impl Inspection {
                 Continuation::OfAnotherStore
             }
             Some(_) => {
-                let main_file = main_file_status(&self.path);
+                let main_file = main_file_status(self.reader.path());
                 match Continuity::of(acknowledged.as_ref(), main_file.as_ref(), &found) {
                     Continuity::Continued => Continuation::Continues,
                     Continuity::Restored(reason) => Continuation::Restored(reason),

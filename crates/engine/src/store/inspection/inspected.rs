@@ -1,21 +1,25 @@
 //! A store that is inspected, and what a check of it found.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::{Connection, ErrorCode};
 
+use crate::disk::Disk;
 use crate::store::access::Access;
 use crate::store::connection::check_format;
 use crate::store::error::StoreError;
 use crate::store::meta::{EPOCH, STORE_ID, identity_of, read_meta};
 use crate::store::reader::Reader;
 use crate::store::state::{State, state_of};
-use crate::store::stored_record::{COLUMNS, StoredRecord, read};
+use crate::store::stored_record::{COLUMNS, JOINS, StoredRecord, VectorsRead, read};
+use crate::store::vector_files::PinnedFiles;
 
 /// A store as of one commit, opened to be inspected. It need not be complete, and no row of it is trusted.
 pub(crate) struct Inspection {
     pub(super) connection: Connection,
-    pub(super) path: PathBuf,
+    pub(super) reader: Reader,
+    pub(super) files: PinnedFiles,
     /// The state of the commit; `None` when it is missing or damaged.
     pub(crate) state: Option<State>,
     /// The id of the store and the epoch of its change feed; `None` as for the state.
@@ -27,8 +31,8 @@ impl Inspection {
     ///
     /// # Errors
     /// [`StoreError::Foreign`], [`StoreError::Format`], [`StoreError::Inconsistent`] for another schema; SQLite's.
-    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
-        Self::of_connection(Access::Frozen.open(path)?, path)
+    pub(crate) fn open(disk: &Arc<dyn Disk>, path: &Path) -> Result<Self, StoreError> {
+        Self::of_open(&Reader::with_access(disk, path, Access::Frozen))
     }
 
     /// As [`Inspection::open`], of a store that is open in this process.
@@ -36,19 +40,20 @@ impl Inspection {
     /// # Errors
     /// As for [`Inspection::open`]; [`StoreError::Dropped`].
     pub(crate) fn of_open(reader: &Reader) -> Result<Self, StoreError> {
-        Self::of_connection(reader.open()?, reader.path())
-    }
-
-    fn of_connection(connection: Connection, path: &Path) -> Result<Self, StoreError> {
+        let files = reader.pinned_files();
+        let connection = reader.open()?;
         connection.execute_batch("BEGIN")?;
-        check_format(&connection, path)?;
+        check_format(&connection, reader.path())?;
         let identity = identity_of(&connection, STORE_ID)
             .and_then(|id| Ok((id, identity_of(&connection, EPOCH)?)));
+        let identity = identity.ok();
+        files.belong_to(|| identity.map(|(id, _)| id));
         Ok(Self {
             state: state_of(&connection).ok(),
-            identity: identity.ok(),
+            identity,
             connection,
-            path: path.to_owned(),
+            reader: reader.clone(),
+            files,
         })
     }
 
@@ -81,14 +86,14 @@ impl Inspection {
         each: impl FnOnce(StoredRecord<'_>),
     ) -> Result<(), StoreError> {
         let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM records r NOT INDEXED JOIN contents c ON c.id = r.id
+            "SELECT {COLUMNS} FROM records r NOT INDEXED {JOINS}
              WHERE r.id >= ?1 ORDER BY r.id LIMIT 1"
         ))?;
         let mut rows = statement.query([id.cast_signed()])?;
-        let mut vector = Vec::new();
+        let mut vectors = VectorsRead::default();
         match rows.next() {
             Ok(Some(row)) => {
-                if let Ok(record) = read(row, &mut vector) {
+                if let Ok(record) = read(row, &self.files, &mut vectors) {
                     each(record);
                 }
                 Ok(())
@@ -100,8 +105,8 @@ impl Inspection {
     }
 
     /// A reader of the same files.
-    pub(crate) fn reader(&self, access: Access) -> Reader {
-        Reader::with_access(&self.path, access)
+    pub(crate) fn reader(&self) -> Reader {
+        self.reader.clone()
     }
 }
 

@@ -7,8 +7,9 @@ use rusqlite::Statement;
 use crate::record::MAX_RECORD_ID;
 use crate::store::error::StoreError;
 use crate::store::inspection::inspected::{Findings, Inspection, is_damage};
+use crate::store::places::named_files;
 use crate::store::state::Tally;
-use crate::store::stored_record::{COLUMNS, StoredRecord, read};
+use crate::store::stored_record::{COLUMNS, JOINS, StoredRecord, VectorsRead, read};
 
 /// Times of the years 0 to 9999, which have a text form.
 const TIMES: std::ops::RangeInclusive<i64> = -62_167_219_200_000..=253_402_300_799_999;
@@ -49,7 +50,7 @@ impl Inspection {
     ) -> Result<Option<Rows>, StoreError> {
         let mut rows = Rows::default();
         let mut statement = self.connection.prepare(&format!(
-            "SELECT {COLUMNS} FROM records r NOT INDEXED LEFT JOIN contents c ON c.id = r.id
+            "SELECT {COLUMNS} FROM records r NOT INDEXED {JOINS}
              WHERE r.id > ?1 ORDER BY r.id"
         ))?;
         let mut last = i64::MIN;
@@ -78,6 +79,7 @@ impl Inspection {
             }
         }
         self.orphans(&mut rows)?;
+        self.places(&mut rows)?;
         self.compare_state(&mut rows);
         Ok(Some(rows))
     }
@@ -91,7 +93,7 @@ impl Inspection {
         each: &mut impl FnMut(&StoredRecord<'_>, &mut Findings) -> ControlFlow<()>,
     ) -> Result<Part, StoreError> {
         let mut found = statement.query([*last])?;
-        let mut vector = Vec::new();
+        let mut vectors = VectorsRead::default();
         loop {
             let row = match found.next() {
                 Ok(Some(row)) => row,
@@ -110,7 +112,7 @@ impl Inspection {
             if !(1..=MAX_RECORD_ID).contains(&id) {
                 rows.findings.add_record("the id is not allowed", id);
             }
-            match read(row, &mut vector) {
+            match read(row, &self.files, &mut vectors) {
                 Ok(record) => {
                     let header = &record.header;
                     rows.tally.add(header);
@@ -124,6 +126,13 @@ impl Inspection {
                         return Ok(Part::Stopped);
                     }
                 }
+                Err(error @ StoreError::LostVectors { .. }) if error.code() != "damaged" => {
+                    return Err(error);
+                }
+                Err(StoreError::LostVectors { .. }) => rows.findings.add_record(
+                    "the file with the vectors of the record is missing or damaged",
+                    id,
+                ),
                 Err(_) if matches!(row.get_ref(7), Ok(rusqlite::types::ValueRef::Null)) => {
                     rows.findings.add_record("the content is missing", id);
                 }
@@ -159,6 +168,38 @@ impl Inspection {
         let mut statement = self.connection.prepare(sql)?;
         let ids = statement.query_map([], |row| row.get::<_, i64>(0))?;
         ids.map(|id| Ok(id?.cast_unsigned())).collect()
+    }
+
+    /// Checks the vector files, compares their counts with the places of the records, and finds vectors that no record has.
+    fn places(&self, rows: &mut Rows) -> Result<(), StoreError> {
+        for id in named_files(&self.connection)?.into_keys() {
+            if let Err(error) = self.files.file(id).verify() {
+                rows.findings.add(error.to_string());
+            }
+        }
+        let count =
+            |sql| -> rusqlite::Result<i64> { self.connection.query_row(sql, [], |row| row.get(0)) };
+        let differing = count(
+            "SELECT count(*) FROM vector_files f LEFT JOIN
+             (SELECT place >> 12 AS number, count(*) AS n FROM records NOT INDEXED WHERE place >= 0 GROUP BY 1) p
+             ON p.number = f.number WHERE f.living != ifnull(p.n, 0)",
+        );
+        let without_record = count(
+            "SELECT count(*) FROM vectors v WHERE NOT EXISTS
+             (SELECT 1 FROM records NOT INDEXED WHERE id = v.id AND place < 0)",
+        );
+        for (found, what) in [
+            (differing, "the number of records of a vector file is wrong"),
+            (without_record, "vectors belong to no record"),
+        ] {
+            match found {
+                Ok(0) => {}
+                Ok(_) => rows.findings.add(what),
+                Err(error) if is_damage(&error) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     /// Compares what was read with the state.

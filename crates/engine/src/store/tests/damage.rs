@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use crate::store::tests::support::{Random, Record, create_store, open_store, scratch};
+use crate::store::tests::support::{Random, Record, create_store, open_store, real_disk, scratch};
 use crate::store::{FeedData, Findings, Inspection, PutKind, StoreError, Write};
 
 const RECORDS: u64 = 60;
@@ -43,8 +43,8 @@ fn load(path: &Path) -> Result<BTreeSet<u64>, StoreError> {
             (record.created, record.changed)
         );
         assert_eq!(
-            (stored.data, stored.vector),
-            (record.data.as_slice(), record.vector.as_slice())
+            (stored.data, stored.vectors),
+            (record.data.as_slice(), record.vectors.as_slice())
         );
         ids.insert(stored.header.id);
         ControlFlow::Continue(())
@@ -65,7 +65,7 @@ fn a_flipped_bit_in_a_record_names_the_record() {
     let original = written(&path);
     let record = Record::made(7, 1, DIMENSIONS);
     let vector: Vec<u8> = record
-        .vector
+        .vectors
         .iter()
         .flat_map(|component| component.to_le_bytes())
         .collect();
@@ -296,7 +296,7 @@ fn a_change_of_the_feed_that_differs_from_its_checksum_is_no_change() {
             reader.changes(0, RECORDS as usize).expect("in order").len() as u64,
             RECORDS
         );
-        let inspection = Inspection::open(&path).expect("it opens");
+        let inspection = Inspection::open(&real_disk(), &path).expect("it opens");
         let mut findings = Findings::default();
         inspection
             .changes(&mut findings, |_| ControlFlow::Continue(true))

@@ -115,8 +115,8 @@ fn acknowledged_commits_survive_kill() {
             let record = expected.next().expect("no more than were written");
             assert_eq!(stored.header.id, record.id, "kill {kill}");
             assert_eq!(
-                (stored.data, stored.vector),
-                (record.data.as_slice(), record.vector.as_slice())
+                (stored.data, stored.vectors),
+                (record.data.as_slice(), record.vectors.as_slice())
             );
             assert_eq!(
                 (stored.header.changed, stored.header.synced),

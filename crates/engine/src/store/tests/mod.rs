@@ -20,3 +20,4 @@ mod restored;
 mod retention;
 mod speed;
 mod support;
+mod vector_files;

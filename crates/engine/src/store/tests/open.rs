@@ -5,7 +5,7 @@ use std::fs;
 use rusqlite::Connection;
 
 use crate::store::schema::FORMAT;
-use crate::store::tests::support::{Record, create_store, open_store, scratch};
+use crate::store::tests::support::{Record, create_store, open_store, real_disk, scratch};
 use crate::store::{Inspection, PutKind, StoreError};
 
 #[test]
@@ -151,7 +151,9 @@ fn a_schema_that_cosift_does_not_make_is_refused_before_a_statement_runs() {
         let before = fs::read(&path).expect("it is read");
         for error in [
             open_store(&path).map(drop).expect_err(&sql),
-            Inspection::open(&path).map(drop).expect_err(&sql),
+            Inspection::open(&real_disk(), &path)
+                .map(drop)
+                .expect_err(&sql),
         ] {
             assert_eq!(error.code(), "damaged", "{sql}: {error}");
             assert!(error.to_string().ends_with("Restore a backup"), "{error}");

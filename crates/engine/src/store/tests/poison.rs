@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::store::tests::support::{Record, child, create_store, open_store, task};
+use crate::store::tests::vector_files::{assert_has, write_file};
 use crate::store::{PutKind, StoreError, Write};
 
 /// Runs `test` of this binary in a child whose disk fails on demand.
@@ -145,5 +146,46 @@ fn child_whose_disk_is_full() {
             .count()
             .expect("they are counted"),
         200
+    );
+}
+
+#[test]
+fn a_hand_over_that_fails_loses_no_vector() {
+    run_with_faults("store::tests::poison::child_whose_hand_overs_fail");
+}
+
+#[test]
+#[ignore = "run in a process of its own by another test"]
+fn child_whose_hand_overs_fail() {
+    let directory = task();
+    let path = directory.join("records.sqlite");
+    let mut store = create_store(&path, b"{}").expect("a new database");
+    let records: Vec<Record> = (1..=2_000).map(|id| Record::made(id, 2, 8)).collect();
+    let puts: Vec<Write<'_>> = records
+        .iter()
+        .map(|record| record.put(PutKind::Created))
+        .collect();
+    store.commit(&puts).expect("the commit succeeds");
+    for (fault, file) in [("space", 5), ("sync", 6)] {
+        write_file(&store, file, &records);
+        let slots = || records.iter().map(|record| record.id).zip(0..);
+        let failed = failing(&directory, fault, || {
+            // The hand-over itself waits for no sync.
+            store.hand_over(file, slots())?;
+            store.set_meta("key", b"value")
+        });
+        assert!(failed.is_err(), "{fault}");
+        assert_has(&store, &records);
+        if store.is_poisoned() {
+            drop(store);
+            store = open_store(&path).expect("it opens again");
+        }
+        assert_has(&store, &records);
+        store.hand_over(file, slots()).expect("handed over");
+        assert_has(&store, &records);
+    }
+    assert_eq!(
+        store.reader.named_files().expect("read"),
+        [(6, 2_000)].into()
     );
 }

@@ -82,7 +82,7 @@ fn readers_on_many_threads_agree() {
                     assert_eq!(reader.data(id).expect("it is read"), Some(expected.data));
                     assert_eq!(
                         vectors_of(&reader, id),
-                        Some((expected.vector, expected.passages))
+                        Some((expected.vectors, expected.passages))
                     );
                 }
             });

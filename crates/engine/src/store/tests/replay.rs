@@ -14,7 +14,7 @@ fn owned(stored: &StoredRecord<'_>) -> Record {
         uuid: stored.header.uuid,
         key: stored.key.map(str::to_owned),
         data: stored.data.to_vec(),
-        vector: stored.vector.to_vec(),
+        vectors: stored.vectors.to_vec(),
         passages: stored.passages.map(<[u8]>::to_vec),
         hash: stored.header.hash,
         created: stored.header.created,
@@ -187,7 +187,7 @@ fn lookups_agree(reader: &Reader, model: &Model) {
         );
         assert_eq!(
             vectors_of(reader, id),
-            record.map(|record| (record.vector.clone(), record.passages.clone()))
+            record.map(|record| (record.vectors.clone(), record.passages.clone()))
         );
     }
 }

@@ -58,7 +58,7 @@ fn speed() {
     store
         .reader()
         .records(&ids[..50], |record| {
-            assert_eq!(record.vector.len(), DIMENSIONS)
+            assert_eq!(record.vectors.len(), DIMENSIONS)
         })
         .expect("they are read");
     println!(
@@ -76,8 +76,8 @@ fn speed() {
         .reader()
         .load(0, |stored| {
             assert_eq!(
-                Some(stored.vector),
-                found.next().map(|record| record.vector.as_slice())
+                Some(stored.vectors),
+                found.next().map(|record| record.vectors.as_slice())
             );
             ControlFlow::Continue(())
         })

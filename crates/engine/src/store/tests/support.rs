@@ -58,7 +58,7 @@ pub(super) struct Record {
     pub(super) uuid: [u8; 16],
     pub(super) key: Option<String>,
     pub(super) data: Vec<u8>,
-    pub(super) vector: Vec<i32>,
+    pub(super) vectors: Vec<i32>,
     pub(super) passages: Option<Vec<u8>>,
     pub(super) hash: [u8; 16],
     pub(super) created: i64,
@@ -73,7 +73,7 @@ impl Record {
         let mut random = Random(id << 32 | revision);
         let text = "lorem ".repeat(random.below(200) as usize);
         let data = format!(r#"{{"id":{id},"revision":{revision},"text":"{text}"}}"#).into_bytes();
-        let vector: Vec<i32> = (0..dimensions).map(|_| random.next() as i32 >> 1).collect();
+        let mut vectors: Vec<i32> = (0..dimensions).map(|_| random.next() as i32 >> 1).collect();
         let place = |at: usize| Passage {
             column: "text".into(),
             start: at as u32,
@@ -85,7 +85,10 @@ impl Record {
                 .map(|_| random.next() as i32 >> 1)
                 .collect(),
         });
-        let passages = several.map(|passages| passages.to_bytes());
+        let passages = several.map(|passages| {
+            vectors.extend(&passages.vectors);
+            passages.places_to_bytes()
+        });
         let now = 1_700_000_000_000 + revision.cast_signed();
         Record {
             id,
@@ -93,7 +96,7 @@ impl Record {
             key: (id.is_multiple_of(3) && revision > 1).then(|| format!("key\u{0} {id}")),
             hash: content_hash(&[&data]),
             data,
-            vector,
+            vectors,
             passages,
             created: 1_700_000_000_000,
             changed: now,
@@ -119,7 +122,7 @@ impl Record {
             header: self.header(),
             key: self.key.as_deref(),
             data: &self.data,
-            vector: &self.vector,
+            vectors: &self.vectors,
             passages: self.passages.as_deref(),
         };
         Write::Put { record, kind }
@@ -136,15 +139,16 @@ pub(super) fn open_store(path: &Path) -> Result<Store, StoreError> {
     Store::open(&real_disk(), path)
 }
 
-fn real_disk() -> Arc<dyn Disk> {
+pub(super) fn real_disk() -> Arc<dyn Disk> {
     Arc::new(RealDisk)
 }
 
-/// The vector of a record and the bytes of its passages; `None` where there is no such record.
+/// The vectors of a record and the bytes of the places of its passages; `None` where there is no such record.
 pub(super) fn vectors_of(reader: &Reader, id: u64) -> Option<(Vec<i32>, Option<Vec<u8>>)> {
     let vectors = reader.vectors(id, u64::MAX).expect("it is read")?;
-    let passages = vectors.passages.map(|passages| passages.to_bytes());
-    Some((vectors.first, passages))
+    let all = vectors.all().collect::<Vec<_>>().concat();
+    let passages = vectors.passages.map(|passages| passages.places_to_bytes());
+    Some((all, passages))
 }
 
 /// The path of a database file in a temporary directory, which is deleted when the first value is dropped.

@@ -1,6 +1,5 @@
 //! Records that came with vectors, were prepared or deleted before the re-embedding, or were lost by a restore.
 
-use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use serde_json::{Value, json};
 use cosift_engine::{Embedded, Error, Format, Limits};
 
 use super::{NEW, OLD, check_vectors, create, finish, put, step};
-use crate::common::{Random, Server, embed, embedded, settings};
+use crate::common::{Random, Server, StoreCopy, embed, embedded, settings};
 
 #[test]
 fn of_vectors_that_callers_gave() {
@@ -91,7 +90,7 @@ fn and_what_was_embedded_before_it_is_embedded_again() {
 #[test]
 fn never_with_records_that_a_restored_database_does_not_have() {
     let directory = tempfile::tempdir().expect("a directory");
-    let store = directory.path().join("databases/db/records.sqlite");
+    let database = directory.path().join("databases/db");
     let records = |ids: std::ops::Range<u64>| -> Value {
         ids.map(|id| json!({ "id": id, "data": { "text": format!("text {id}") } }))
             .collect()
@@ -100,7 +99,7 @@ fn never_with_records_that_a_restored_database_does_not_have() {
     create(&server);
     put(&server, &records(1..31), OLD);
     server.close();
-    let backup = fs::read(&store).expect("read");
+    let backup = StoreCopy::of(&database);
     let server = Server::open(directory.path());
     put(&server, &records(31..81), OLD);
     server
@@ -109,7 +108,7 @@ fn never_with_records_that_a_restored_database_does_not_have() {
     while !step(&server) {}
     assert_eq!(server.reembedding("db")["done"], 80);
     server.close();
-    fs::write(&store, backup).expect("put back");
+    backup.put_back(&database);
 
     let server = Server::open(directory.path());
     assert_eq!(server.describe("db")["records"], 30);
