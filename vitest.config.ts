@@ -14,26 +14,30 @@ const ALONE = [
   'test/server/writes-that-wait-for-a-reembedding-leave-room.test.ts',
 ];
 
-/** The files that take longest. Those of the page wait for a browser most of their time. */
-const LONG = new RegExp(
-  [
-    'conformance/(local|pglite|postgres)',
-    'docs/every-sample-of-the-documentation-runs',
-    'mcp/an-agent-searches-over-stdio',
-    'page/[^/]+',
-    'server/(a-sync-is-run-by-another-process|hostile-connections)',
-    'sync/kills-lose-nothing',
-  ]
-    .map((name) => `/${name}\\.test\\.ts$`)
-    .join('|'),
+/** A pattern of paths of test files, without their ends. */
+const filesOf = (...names: string[]) => new RegExp(`/(${names.join('|')})\\.test\\.ts$`);
+
+/** Files that launch many processes. A launch takes longer the more memory its process has, which grows from file to file. */
+const LAUNCHING = filesOf(
+  'cli/[^/]+',
+  'docs/every-sample-of-the-documentation-runs',
+  'mcp/an-agent-searches-over-stdio',
+  'sync/kills-lose-nothing',
 );
 
-/** Begins with the files that take longest, so that none of them runs alone at the end. */
+/** Other files that take long. Those of the page wait for a browser most of their time. */
+const LONG = filesOf(
+  'conformance/(local|pglite|postgres)',
+  'page/[^/]+',
+  'server/(a-sync-is-run-by-another-process|hostile-connections)',
+);
+
+/** Begins with the files that launch processes, and with those that take long, so that none of them runs alone at the end. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // The files of a project stay together, because they share processes.
     const rank = ({ project, moduleId }: TestSpecification) =>
-      project.config.isolate ? 0 : LONG.test(moduleId) ? 1 : 2;
+      project.config.isolate ? 0 : LAUNCHING.test(moduleId) ? 1 : LONG.test(moduleId) ? 2 : 3;
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
   }
 }
