@@ -1,7 +1,8 @@
-// Runs the official conformance suite of the Model Context Protocol against a service of its own, in both eras of the
-// protocol: node test/mcp-conformance/run.mjs [scenario …]
+// Runs the official conformance suite of the Model Context Protocol against a service of its own, over HTTP and over standard
+// input and output, in both eras of the protocol: node test/mcp-conformance/run.mjs [scenario …]
 //
-// Most scenarios call tools, prompts and resources of a server that was made for the suite. These are the others.
+// Most scenarios call tools, prompts and resources of a server that was made for the suite. These are the others. The suite
+// speaks HTTP only, so it reaches `cosift mcp` through a front that passes each message on.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -9,6 +10,7 @@ import { createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
@@ -25,6 +27,8 @@ const SCENARIOS = {
     'http-header-validation',
   ],
 };
+/** The scenarios about messages, not about HTTP. */
+const OVER_STDIO = ['server-initialize', 'ping', 'tools-list', 'caching'];
 const KEY = 'key-of-the-service';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -37,39 +41,42 @@ const service = spawn(
   { cwd: root, env: { ...process.env, COSIFT_ADMIN_KEY: KEY }, stdio: ['ignore', 'pipe', 'inherit'] },
 );
 const ended = once(service, 'exit');
-const proxy = createServer();
 try {
-  proxy.on('request', withKey(await listening(service)));
-  await once(proxy.listen(0, '127.0.0.1'), 'listening');
-  const url = `http://127.0.0.1:${proxy.address().port}/mcp`;
+  const url = await listening(service);
   for (const [version, scenarios] of Object.entries(SCENARIOS)) {
     for (const scenario of scenarios) {
       if (wanted.length > 0 && !wanted.includes(scenario)) continue;
-      console.log(`\n== ${scenario} of ${version}`);
-      if ((await check(url, scenario, version)) !== 0) process.exitCode = 1;
+      await check('HTTP', withKey(url), scenario, version);
+      if (OVER_STDIO.includes(scenario)) await check('stdio', overStdio(url), scenario, version);
     }
   }
 } finally {
-  proxy.closeAllConnections();
-  proxy.close();
   service.kill('SIGTERM');
   await ended;
   await rm(data, { recursive: true, force: true });
 }
 
-async function check(url, scenario, version) {
+/** Runs a scenario against a front of the service, and closes it. */
+async function check(transport, { answer, close }, scenario, version) {
+  console.log(`\n== ${scenario} of ${version} over ${transport}`);
+  const front = createServer(answer);
+  await once(front.listen(0, '127.0.0.1'), 'listening');
+  const url = `http://127.0.0.1:${front.address().port}/mcp`;
   const command = `conformance server --url ${url} --scenario ${scenario} --spec-version ${version} --expected-failures ${here}expected-failures.yaml --output-dir ${data}/results`;
   const child = spawn('npx', ['-y', `--package=${NODE}`, `--package=${SUITE}`, '-c', command], {
     cwd: data,
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   const [code] = await once(child, 'exit');
-  return code;
+  front.closeAllConnections();
+  front.close();
+  await close?.();
+  if (code !== 0) process.exitCode = 1;
 }
 
 /** Passes requests on with a key, which the suite cannot send. */
 function withKey(target) {
-  return (incoming, response) => {
+  const answer = (incoming, response) => {
     const { method, url, headers } = incoming;
     const passed = request(`${target}${url}`, { method, headers: { ...headers, 'x-api-key': KEY } });
     passed.on('response', (answer) => {
@@ -79,6 +86,32 @@ function withKey(target) {
     passed.on('error', () => response.destroy());
     incoming.pipe(passed);
   };
+  return { answer };
+}
+
+/** Passes the messages of requests on to a process `cosift mcp`, which each scenario has to itself. */
+function overStdio(target) {
+  const args = ['dist/cli/main.js', 'mcp', '--url', target, '--key', KEY];
+  const server = spawn(process.execPath, args, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(server, 'exit');
+  const waiting = new Map();
+  createInterface({ input: server.stdout }).on('line', (line) => {
+    const { id } = JSON.parse(line);
+    waiting.get(id)?.writeHead(200, { 'content-type': 'application/json' }).end(line);
+    waiting.delete(id);
+  });
+  const answer = async (incoming, response) => {
+    if (incoming.method !== 'POST') return response.writeHead(405).end();
+    const message = JSON.parse(await text(incoming));
+    if (message.id === undefined) response.writeHead(202).end();
+    else waiting.set(message.id, response);
+    server.stdin.write(`${JSON.stringify(message)}\n`);
+  };
+  const close = async () => {
+    server.stdin.end();
+    await ended;
+  };
+  return { answer, close };
 }
 
 async function listening({ stdout }) {
