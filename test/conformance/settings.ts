@@ -334,6 +334,10 @@ export function describeSettings(open: OpenDatabases): void {
     test('a change of the columns can be cancelled, and another one waits for that', async () => {
       const { catalog, reembeddings } = shared.databases;
       const database = await filled({});
+      // So many texts that the change still runs when it is cancelled.
+      const words = (n: number) => Array.from({ length: 100 }, (_, at) => `word ${n * at}`).join(' ');
+      const long = Array.from({ length: 200 }, (_, n) => ({ data: { text: 'short', other: words(n) } }));
+      await database.upsert(long);
       const before = await scored(database, { text: TEXT });
       const change = (embed: object | null) => catalog.configure(database.id, { embed });
       const { reembedding } = await change({ columns: ['other'] });
