@@ -14,7 +14,7 @@ use crate::background::scheduler::{
 };
 use crate::disk::FileError;
 use crate::runtime::{DatabaseEvents, EventCode};
-use crate::snapshot::{Coding, FileId, IndexFiles, Snapshot};
+use crate::snapshot::{Coding, FileId, IndexFiles, SavedSnapshot, Snapshot};
 use crate::store::{Stamp, Store};
 
 /// A rotated basis makes searches faster from this many records on.
@@ -254,24 +254,27 @@ pub(crate) struct Saved {
     /// The commit of the snapshot; 0 when none is saved.
     pub(crate) version: u64,
     pub(super) next_row: u32,
-    /// The largest file id of its blocks' codes.
-    codes: Option<FileId>,
+    /// See [`Snapshot::newest_file`].
+    newest_file: Option<FileId>,
     pub(super) stamp: Option<Stamp>,
 }
 
 impl Saved {
     /// The state after `snapshot` was saved with `stamp`.
     pub(crate) fn of(snapshot: &Snapshot, stamp: Stamp) -> Self {
-        let codes = snapshot
-            .blocks
-            .iter()
-            .map(|block| block.coded.file_id)
-            .max();
         Self {
             version: snapshot.version,
             next_row: snapshot.next_row().0,
-            codes,
+            newest_file: snapshot.newest_file(),
             stamp: Some(stamp),
+        }
+    }
+
+    /// The state of a saved snapshot that was loaded.
+    pub(crate) fn loaded(saved: &SavedSnapshot) -> Self {
+        Self {
+            newest_file: saved.newest_file,
+            ..Self::of(&saved.snapshot, saved.stamp)
         }
     }
 

@@ -147,7 +147,12 @@ impl IndexFiles {
             Integers::read(synced, records)?,
         );
         let body = Body {
-            file_id: entry.rows,
+            // A file that only the main file still names must not be written again before the log is in it.
+            file_id: if entry.is_named {
+                entry.rows
+            } else {
+                FileId::next()
+            },
             ids: Integers::read(&rows.read_part(0)?, records)?,
             uuids: uuids
                 .as_chunks::<16>()
@@ -203,11 +208,10 @@ impl IndexFiles {
         } else {
             ExactVectors::Memory(self.stored_vectors(&body, &mask, entry.version)?)
         };
-        self.note_written([
-            (entry.rows, ROWS),
-            (entry.codes, CODES),
-            (entry.basis.file_id, BASIS),
-        ]);
+        if entry.is_named {
+            self.note_written([(entry.rows, ROWS)]);
+        }
+        self.note_written([(entry.codes, CODES), (entry.basis.file_id, BASIS)]);
         Ok(Block {
             first: entry.first,
             living: mask.count(),

@@ -46,6 +46,8 @@ pub(crate) struct SavedSnapshot {
     pub(crate) snapshot: Snapshot,
     /// The basis of its newest block.
     pub(crate) basis: Option<Arc<Basis>>,
+    /// As [`Snapshot::newest_file`] when it was saved: blocks whose vectors are in no file have other ids now.
+    pub(crate) newest_file: Option<FileId>,
     pub(crate) stamp: Stamp,
 }
 
@@ -87,11 +89,7 @@ impl IndexFiles {
         });
         if self.write_list(&[list.to_string().as_bytes(), &changing])? {
             // Newer files belong to blocks that were filled or coded since.
-            let file_ids = snapshot
-                .blocks
-                .iter()
-                .flat_map(|block| [block.body.file_id, block.coded.file_id]);
-            if let Some(newest) = file_ids.max() {
+            if let Some(newest) = snapshot.newest_file() {
                 self.remove_all_but(&needed, newest);
             }
         }
@@ -159,7 +157,9 @@ impl IndexFiles {
                 changing: own,
             });
         }
-        let newest = entries.last().map(|entry| Arc::clone(&entry.basis));
+        let basis = entries.last().map(|entry| Arc::clone(&entry.basis));
+        let file_ids = entries.iter().flat_map(|entry| [entry.rows, entry.codes]);
+        let newest_file = file_ids.max();
         let blocks = self.load_blocks(&entries, to)?;
         Ok(SavedSnapshot {
             snapshot: Snapshot {
@@ -168,7 +168,8 @@ impl IndexFiles {
                 blocks,
                 ..Snapshot::empty()
             },
-            basis: newest,
+            basis,
+            newest_file,
             stamp,
         })
     }

@@ -8,6 +8,7 @@ use crate::columns::ColumnNames;
 use crate::lexical::WordColumns;
 use crate::record::{Data, RecordId, RecordRow};
 use crate::snapshot::block::Block;
+use crate::snapshot::file_names::FileId;
 
 /// All records of a database after one commit. A snapshot never changes: readers keep theirs while the writer publishes
 /// the next.
@@ -95,6 +96,14 @@ impl Snapshot {
         self.blocks
             .last()
             .map_or(RecordRow(0), |block| block.row(block.len()))
+    }
+
+    /// The largest id of the files of its blocks; `None` without blocks.
+    pub(crate) fn newest_file(&self) -> Option<FileId> {
+        let blocks = self.blocks.iter();
+        blocks
+            .flat_map(|block| [block.body.file_id, block.coded.file_id])
+            .max()
     }
 
     /// The same records with rows numbered from `first`, without gaps.

@@ -62,6 +62,7 @@ impl Store {
         pending: impl Iterator<Item = u64>,
     ) -> Result<(), StoreError> {
         if !self.has_unnamed_files
+            || self.log_drops_files
             || self.poisoned
             || self.restored.is_some()
             || self.reader.vector_files().is_pinned()

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rusqlite::Transaction;
 
+use crate::runtime::max_open_files;
 use crate::store::change::Change;
 use crate::store::connection::check_format;
 use crate::store::continuity::StoreStatus;
@@ -16,9 +17,6 @@ use crate::store::reader::Reader;
 use crate::store::state::{Tally, state_of};
 use crate::store::stored_record::{COLUMNS, JOINS, StoredRecord, VectorsRead, read};
 use crate::store::vector_files::{VectorFile, VectorFiles};
-
-/// Files that one read keeps open, a part of those that a process may open.
-const HELD_FILES: usize = 512;
 
 /// What one transaction sees: all reads are of the same commit.
 pub(crate) struct Moment<'a>(&'a Transaction<'a>, &'a VectorFiles);
@@ -53,9 +51,10 @@ impl Moment<'_> {
     }
 
     /// Opens the vector files of this commit and keeps them open, because another process may remove them. Those that cannot
-    /// be opened are left out, and so are those above the first 512.
+    /// be opened are left out, and so are those above 512 or a sixteenth of the files that the process may open.
     pub(crate) fn hold_files(&self) -> Result<Vec<Arc<VectorFile>>, StoreError> {
-        let mut held: Vec<_> = (named_files(self.0)?.into_keys().take(HELD_FILES))
+        let most = (max_open_files() / 16).min(512);
+        let mut held: Vec<_> = (named_files(self.0)?.into_keys().take(most))
             .map(|file| self.1.file(file))
             .collect();
         held.retain(|file| file.hold().is_ok());

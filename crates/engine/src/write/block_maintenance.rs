@@ -70,8 +70,9 @@ impl BlockMaintenance {
     /// Hands the vectors of one block over to its file, if one is pending, and removes files that nothing needs any more.
     /// Returns whether another block is pending.
     pub(crate) fn hand_over(&mut self, snapshot: &Snapshot, store: &mut Store) -> bool {
-        let handed_over = self.hand_over_next(snapshot, store);
-        let handed_over = handed_over.and_then(|()| self.remove_unnamed_files(store));
+        // A hand-over may leave names in the log, and then no file can be removed.
+        let removed = self.remove_unnamed_files(store);
+        let handed_over = removed.and_then(|()| self.hand_over_next(snapshot, store));
         if let Err(error) = &handed_over
             && !self.failed
         {

@@ -58,7 +58,7 @@ impl Loader<'_> {
         }
         let mut coding = Coding::untrained(self.settings.dimensions);
         if let Some(loaded) = self.load_saved() {
-            let saved = Saved::of(&loaded.snapshot, loaded.stamp);
+            let saved = Saved::loaded(&loaded);
             if let Some(basis) = loaded.basis {
                 // An untrained basis is trained: the last training may have had too few records, or was cancelled.
                 coding.trained_at = if basis.is_trained() {

@@ -199,6 +199,37 @@ fn a_file_stays_until_no_record_has_its_place_in_it() {
 }
 
 #[test]
+fn a_file_that_could_not_be_removed_takes_no_later_one_with_it() {
+    let (_directory, path) = scratch();
+    let mut store = create_store(&path, b"{}").expect("created");
+    let first = put_and_hand_over(&mut store, 5, 1..=40);
+    let second = put_and_hand_over(&mut store, 6, 41..=80);
+    let move_to = |store: &mut Store, file, records: &[Record]| {
+        write_file(store, file, records);
+        hand_over(store, file, records);
+    };
+    move_to(&mut store, 7, &first);
+    store.checkpoint().expect("the log is moved");
+    // A read keeps file 5, and meanwhile the log alone drops the name of file 6.
+    let pinned = store.reader.open_copy().expect("opened");
+    store
+        .remove_unnamed_files(std::iter::empty())
+        .expect("kept");
+    move_to(&mut store, 8, &second);
+    drop(pinned);
+    store
+        .remove_unnamed_files(std::iter::empty())
+        .expect("kept");
+    assert_main_file_is_complete(&path);
+    store.checkpoint().expect("the log is moved");
+    store
+        .remove_unnamed_files(std::iter::empty())
+        .expect("removed");
+    assert_eq!(files(&path), HashSet::from([7, 8]));
+    assert_main_file_is_complete(&path);
+}
+
+#[test]
 fn a_copy_of_a_store_has_all_vectors_in_its_main_file() {
     let (directory, path) = scratch();
     let mut store = create_store(&path, b"{}").expect("created");
