@@ -3,7 +3,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::common::{Known, Oracle, Random, Server, Vectors, image, random_data};
+use crate::common::{Known, Oracle, Random, Server, Vectors, random_data};
 
 /// Bytes of codes and columns in memory.
 fn memory(server: &Server) -> u64 {
@@ -137,39 +137,6 @@ fn when_most_records_are_deleted() {
         &oracle,
         &json!({ "threshold": 0, "limit": 100, "total": true }),
         &vectors.draw(&mut random),
-    );
-    server.close();
-}
-
-#[test]
-fn when_each_start_follows_a_kill() {
-    let mut random = Random::new(72);
-    let directory = tempfile::tempdir().expect("a directory");
-    let vectors = Vectors::new(8, &mut random);
-    let mut record = |id| {
-        let vector = vectors.draw(&mut random);
-        Known::new(id, random_data(&mut random), vector, id as i64)
-    };
-    let server = Server::open(directory.path());
-    server.create("db", 8);
-    let records: Vec<Known> = (1..=9_000).map(&mut record).collect();
-    server.put("db", &records);
-    server.close();
-    let server = Server::open(directory.path());
-    server.put("db", &[record(9_001)]);
-    let killed = tempfile::tempdir().expect("a directory");
-    image(directory.path(), killed.path());
-    server.close();
-
-    let server = Server::open(killed.path());
-    server.put("db", &[record(9_002)]);
-    server.put("db", &[record(9_003)]);
-    let log = killed.path().join("databases/db/records.sqlite-wal");
-    let log = fs::metadata(log).expect("the log is there").len();
-    // Two commits have about 230 kB, and the places of the records of two full blocks 540 kB.
-    assert!(
-        log < 400_000,
-        "{log} bytes: full blocks were handed over again"
     );
     server.close();
 }
