@@ -7,35 +7,15 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::columns::BLOCK_RECORDS;
-use crate::disk_faults::support::{World, assert_has_vectors, create, faults, open, put, wait};
+use crate::disk_faults::support::{World, assert_has_vectors, faults, open, put, wait};
 use crate::{Engine, Error, StopFlag};
 
 const BLOCK: u64 = BLOCK_RECORDS as u64;
 
-/// The last record of the template: its second block is nearly full.
+/// The records of the template: a full block, and one that is nearly full.
 const BEFORE: u64 = 2 * BLOCK - 90;
 
 const LAST: u64 = BEFORE + 100;
-
-/// A closed database with a full block and one that is nearly full.
-fn template() -> World {
-    let world = World::new();
-    let engine = world.open();
-    create(&engine, "db").expect("created");
-    for first in (1..=BEFORE).step_by(1_000) {
-        put(&engine, "db", first..(first + 1_000).min(BEFORE + 1)).expect("stored");
-    }
-    engine.close();
-    world
-}
-
-/// A copy of the template, opened.
-fn open_copy(template: &World) -> (World, Arc<Engine>) {
-    let world = World::new();
-    template.disk.write_image(&world.data());
-    let engine = world.open();
-    (world, engine)
-}
 
 /// Deletes the records of the first block, whose file is then left, and fills the second one. Returns what was acknowledged:
 /// the deletion, and the records.
@@ -104,12 +84,12 @@ fn assert_survives(
 
 #[test]
 fn a_failed_operation_loses_no_vector() {
-    let template = template();
-    let (world, engine) = open_copy(&template);
+    let template = World::filled(BEFORE);
+    let (world, engine) = template.open_copy();
     let operations = world.rehearse(|| assert_eq!(change_and_close(&engine), (true, true)));
     assert!(operations.contains(&"remove"), "{operations:?}");
     for fault in faults(&operations).into_iter().step_by(step()) {
-        let (world, engine) = open_copy(&template);
+        let (world, engine) = template.open_copy();
         let done = world.failing(fault, || change_and_close(&engine));
         let what = format!("{fault:?}");
         assert_survives(open(&world.data()), &world.data(), done, &what);
@@ -118,9 +98,9 @@ fn a_failed_operation_loses_no_vector() {
 
 #[test]
 fn a_power_cut_loses_no_vector() {
-    let template = template();
+    let template = World::filled(BEFORE);
     for after in (0..).step_by(step()) {
-        let (world, engine) = open_copy(&template);
+        let (world, engine) = template.open_copy();
         let what = format!("power cut after {after}");
         let (done, reached) = world.with_power_cut(after, "image", || change_and_close(&engine));
         // What was acknowledged after the power cut is not in the image.

@@ -7,32 +7,13 @@ use serde_json::json;
 use crate::Engine;
 use crate::columns::BLOCK_RECORDS;
 use crate::disk_faults::support::{
-    World, assert_has_vectors, assert_serves, create, faults, open, put, wait,
+    World, assert_has_vectors, assert_serves, faults, open, put, wait,
 };
 use crate::runtime::EventCode;
 
+/// The records of the template: its only block is nearly full.
 const BEFORE: u64 = BLOCK_RECORDS as u64 - 10;
 const LAST: u64 = BLOCK_RECORDS as u64 + 10;
-
-/// A closed database whose first block is nearly full.
-fn template() -> World {
-    let world = World::new();
-    let engine = world.open();
-    create(&engine, "db").expect("created");
-    for first in (1..=BEFORE).step_by(1_000) {
-        put(&engine, "db", first..(first + 1_000).min(BEFORE + 1)).expect("stored");
-    }
-    engine.close();
-    world
-}
-
-/// A copy of the template, opened.
-fn open_copy(template: &World) -> (World, Arc<Engine>) {
-    let world = World::new();
-    template.disk.write_image(&world.data());
-    let engine = world.open();
-    (world, engine)
-}
 
 /// Stores records so that a block becomes full, and closes. Returns how many records were acknowledged.
 fn fill_and_close(engine: &Arc<Engine>) -> u64 {
@@ -56,13 +37,13 @@ fn assert_survives(mut engine: Arc<Engine>, directory: &std::path::Path, last: u
 
 #[test]
 fn a_failed_operation_loses_no_record_and_is_reported_with_its_path() {
-    let template = template();
+    let template = World::filled(BEFORE);
     let mut reported = 0;
-    let (world, engine) = open_copy(&template);
+    let (world, engine) = template.open_copy();
     let operations = world.rehearse(|| assert_eq!(fill_and_close(&engine), LAST));
     assert!(operations.len() > 10, "{operations:?}");
     for fault in faults(&operations) {
-        let (world, engine) = open_copy(&template);
+        let (world, engine) = template.open_copy();
         let what = format!("{fault:?}");
         let last = world.failing(fault, || fill_and_close(&engine));
         for event in engine.take_events().events {
@@ -79,9 +60,9 @@ fn a_failed_operation_loses_no_record_and_is_reported_with_its_path() {
 
 #[test]
 fn a_power_cut_loses_no_record() {
-    let template = template();
+    let template = World::filled(BEFORE);
     for after in 0.. {
-        let (world, engine) = open_copy(&template);
+        let (world, engine) = template.open_copy();
         let what = format!("power cut after {after}");
         let (last, reached) = world.with_power_cut(after, "image", || fill_and_close(&engine));
         // Records that were acknowledged after the power cut are not in the image.
@@ -96,8 +77,8 @@ fn a_power_cut_loses_no_record() {
 
 #[test]
 fn records_are_read_while_index_files_stall() {
-    let template = template();
-    let (world, engine) = open_copy(&template);
+    let template = World::filled(BEFORE);
+    let (world, engine) = template.open_copy();
     world.disk.stall();
     let stored = std::thread::spawn({
         let engine = Arc::clone(&engine);

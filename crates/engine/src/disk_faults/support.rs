@@ -50,6 +50,26 @@ impl World {
         ))
     }
 
+    /// A closed database `db` with `records` records.
+    pub(super) fn filled(records: u64) -> Self {
+        let world = Self::new();
+        let engine = world.open();
+        create(&engine, "db").expect("created");
+        for first in (1..=records).step_by(1_000) {
+            put(&engine, "db", first..(first + 1_000).min(records + 1)).expect("stored");
+        }
+        engine.close();
+        world
+    }
+
+    /// A copy of this directory, opened.
+    pub(super) fn open_copy(&self) -> (Self, Arc<Engine>) {
+        let world = Self::new();
+        self.disk.write_image(&world.data());
+        let engine = world.open();
+        (world, engine)
+    }
+
     /// Opens what a power cut leaves, in a directory named `name`. It is the present state when no power cut was set.
     pub(super) fn open_image(&self, name: &str) -> Arc<Engine> {
         let image = self.directory.path().join(name);

@@ -57,9 +57,7 @@ fn begin(engine: &Arc<Engine>) {
 
 /// A copy of the template, opened, with its re-embedding.
 fn open_copy(template: &World) -> (World, Arc<Engine>) {
-    let world = World::new();
-    template.disk.write_image(&world.data());
-    let engine = world.open();
+    let (world, engine) = template.open_copy();
     begin(&engine);
     (world, engine)
 }
