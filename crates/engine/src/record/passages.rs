@@ -90,6 +90,11 @@ impl Vectors {
         })
     }
 
+    /// All vectors, one after the other, as [`Vectors::from_parts`] takes them.
+    pub(crate) fn joined(&self) -> Vec<i32> {
+        self.all().collect::<Vec<_>>().concat()
+    }
+
     /// All vectors, in the order of the text.
     pub(crate) fn all(&self) -> impl Iterator<Item = &[i32]> {
         (0..).map_while(|passage| self.get(passage))

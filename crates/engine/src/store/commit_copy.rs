@@ -109,7 +109,7 @@ fn put(
     let mut bytes = Vec::new();
     let passages = match vectors {
         Some(vectors) => {
-            encode_vectors(&vectors.all().collect::<Vec<_>>().concat(), &mut bytes);
+            encode_vectors(&vectors.joined(), &mut bytes);
             let several = vectors.passages.as_ref();
             several.map(|passages| passages.places_to_bytes())
         }

@@ -246,10 +246,7 @@ impl Stage {
             .collect();
         let at = self.rows.len();
         let passages = vectors.passages.as_ref();
-        let passages = passages.map(|passages| {
-            let all: Vec<&[i32]> = vectors.all().collect();
-            (passages.places_to_bytes(), all.concat())
-        });
+        let passages = passages.map(|passages| (passages.places_to_bytes(), vectors.joined()));
         self.rows.push(NewRow {
             id,
             uuid,

@@ -146,7 +146,7 @@ pub(super) fn real_disk() -> Arc<dyn Disk> {
 /// The vectors of a record and the bytes of the places of its passages; `None` where there is no such record.
 pub(super) fn vectors_of(reader: &Reader, id: u64) -> Option<(Vec<i32>, Option<Vec<u8>>)> {
     let vectors = reader.vectors(id, u64::MAX).expect("it is read")?;
-    let all = vectors.all().collect::<Vec<_>>().concat();
+    let all = vectors.joined();
     let passages = vectors.passages.map(|passages| passages.places_to_bytes());
     Some((all, passages))
 }

@@ -284,7 +284,7 @@ fn whatever_happens_to_a_file_the_records_whose_vectors_are_lost_are_named() {
         for record in &records {
             match store.reader.vectors(record.id, u64::MAX) {
                 Ok(vectors) => {
-                    let all = vectors.map(|vectors| vectors.all().collect::<Vec<_>>().concat());
+                    let all = vectors.map(|vectors| vectors.joined());
                     assert_eq!(all, Some(record.vectors.clone()), "round {round}");
                 }
                 Err(error @ StoreError::LostVectors { .. }) => {
