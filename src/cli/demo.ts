@@ -3,10 +3,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { DatabaseService } from '../databases/index.js';
 import { isCode } from '../errors.js';
+import { packageFile } from '../platform/package.js';
 
 export const DEMO_DATABASE = 'demo';
 
-const FACTS = new URL('../../demo/facts.ndjson', import.meta.url);
+const FACTS = packageFile('demo/facts.ndjson');
 
 /**
  * Stores the demo facts, once for each version of the facts. A file in the data directory holds the stored version, so

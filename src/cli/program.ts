@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { packageVersion } from '../platform/platform.js';
+import { packageVersion } from '../platform/package.js';
 import { aliasCommand } from './alias.js';
 import { backupCommand } from './backup.js';
 import { benchCommand } from './bench/command.js';

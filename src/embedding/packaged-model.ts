@@ -1,9 +1,7 @@
-import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
+import { requireFromPackage } from '../platform/package.js';
 import { loadFailure } from '../platform/platform.js';
 import { BUILT_IN_MODEL, PACKAGED_MODELS, type PackagedModelName } from '../schema/index.js';
-
-const { resolve } = createRequire(import.meta.url);
 
 /**
  * Returns the directory of a model that is a package.
@@ -13,7 +11,7 @@ const { resolve } = createRequire(import.meta.url);
 export function packagedModel(model: PackagedModelName): string {
   const name = PACKAGED_MODELS[model].package;
   try {
-    return dirname(resolve(`${name}/package.json`));
+    return dirname(requireFromPackage.resolve(`${name}/package.json`));
   } catch (cause) {
     const isBuiltIn = model === BUILT_IN_MODEL;
     throw loadFailure(

@@ -1,6 +1,6 @@
-import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { CosiftError } from '../errors.js';
+import { packageFile } from '../platform/package.js';
 import type { Embedded, SplitRequest, TextKind } from './job.js';
 import type { ModelDirectory } from './model-directory.js';
 import { NativeCalls } from './native-calls.js';
@@ -9,8 +9,7 @@ import type { Executor } from './scheduler.js';
 import type { Task, WorkerData } from './worker.js';
 
 // The compiled file, even if this module runs from its source, because a worker thread cannot run TypeScript.
-// Both `src` and `dist` are two levels below the root of the package.
-const WORKER = fileURLToPath(new URL('../../dist/embedding/worker.js', import.meta.url));
+const WORKER = packageFile('dist/embedding/worker.js');
 
 export interface PoolOptions {
   workers: number;

@@ -1,5 +1,5 @@
 import { isCode } from '../errors.js';
-import { packageVersion } from '../platform/platform.js';
+import { packageVersion } from '../platform/package.js';
 import type { Action } from '../schema/keys.js';
 import { checkedSchemas } from './checked.js';
 import { resultOf } from './outcome.js';

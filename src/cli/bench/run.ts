@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { CosiftError, isCode } from '../../errors.js';
-import { packageVersion } from '../../platform/platform.js';
+import { packageVersion } from '../../platform/package.js';
 import type { DatabaseDescription } from '../../schema/index.js';
 import { abortOnSignal, endStopped } from '../abort-on-signal.js';
 import { printable, shownJson } from '../failure.js';

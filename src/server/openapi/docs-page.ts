@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ERRORS } from '../../errors.js';
+import { packageFile } from '../../platform/package.js';
 import { escapeHtml, sampleForm } from './docs-samples.js';
 import type { OpenApiDocument, OpenApiOperation, OpenApiResponse } from './types.js';
 
 /** What the page contains besides HTML: it loads no file, because the files of the page at `/` can be turned off. */
 const [BASE, OWN, SCRIPT] = ['style/base.css', 'docs/style.css', 'docs/try.js'].map((name) =>
-  readFileSync(new URL(`../../../web/${name}`, import.meta.url), 'utf8'),
+  readFileSync(packageFile(`web/${name}`), 'utf8'),
 ) as [string, string, string];
 const STYLE = `${BASE}${OWN}`;
 

@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { packageFile } from '../../platform/package.js';
 import { type TaggedBody, tagged } from '../http/etag.js';
 import { HTML_TYPE } from '../http/send-json.js';
 
 /** The sources of the page, and the modules that the build makes for it. */
-const DIRECTORIES = ['../../../web/', '../../../dist/page/'].map((path) =>
-  fileURLToPath(new URL(path, import.meta.url)),
-);
+const DIRECTORIES = ['web', 'dist/page'].map(packageFile);
 const INDEX = 'index.html';
 /** What the page at `/docs` contains. */
 const DOCS = 'docs/';

@@ -1,10 +1,7 @@
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import type * as Native from '../../../native/index.cjs';
-import { type Attempt, libcName, loadFailure, packageVersion } from '../../platform/platform.js';
-
-const require = createRequire(import.meta.url);
+import { packageFile, packageVersion, requireFromPackage } from '../../platform/package.js';
+import { type Attempt, libcName, loadFailure } from '../../platform/platform.js';
 
 /** The platforms for which an engine is published, by the names of napi-rs. */
 export const ENGINES = [
@@ -31,8 +28,7 @@ function platformName(): string {
  */
 export function loadEngine(): typeof Native {
   const platform = platformName();
-  // The path is the same from `src` and from `dist`.
-  const built = fileURLToPath(new URL(`../../../native/cosift.${platform}.node`, import.meta.url));
+  const built = packageFile(`native/cosift.${platform}.node`);
   const attempts: Attempt[] = [];
   for (const load of [() => requireBuilt(built), () => requirePackage(`@cosift/engine-${platform}`)]) {
     const outcome = load();
@@ -53,8 +49,8 @@ function requirePackage(name: string): Outcome {
   let file: string;
   let installed: string;
   try {
-    file = require.resolve(name);
-    installed = require(`${name}/package.json`).version;
+    file = requireFromPackage.resolve(name);
+    installed = requireFromPackage(`${name}/package.json`).version;
   } catch (cause) {
     return { name, cause };
   }
@@ -71,7 +67,7 @@ function requirePackage(name: string): Outcome {
 
 function requireFile(file: string): Outcome {
   try {
-    return { engine: require(file) };
+    return { engine: requireFromPackage(file) };
   } catch (cause) {
     return { name: file, cause };
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { CosiftError, isCode } from '../../errors.js';
-import { packageVersion } from '../../platform/platform.js';
+import { packageVersion } from '../../platform/package.js';
 import { parseJson } from '../../schema/index.js';
 import {
   ARCHIVE_FORMAT,

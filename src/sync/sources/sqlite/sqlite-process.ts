@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { unlessAborted } from '../../../async/until-aborted.js';
 import { CosiftError } from '../../../errors.js';
+import { packageFile } from '../../../platform/package.js';
 import type { Cell } from '../../../readers/cells.js';
 import { listOf } from '../../../readers/json/object.js';
 
 // The compiled file, even if this module runs from its source, because a process cannot run TypeScript.
-const MAIN = fileURLToPath(new URL('../../../../dist/store/local/sqlite-file.js', import.meta.url));
+const MAIN = packageFile('dist/store/local/sqlite-file.js');
 
 const NEWLINE = 0x0a;
 /** Rows that are returned at once. */
