@@ -2,7 +2,6 @@ import { Command } from 'commander';
 import { shownJson } from './failure.js';
 import { outputWidth, writeLines } from './output.js';
 import { withDatabase } from './records/near-names.js';
-import { table } from './table.js';
 import { checkDatabase, modelFreeCommand, openTarget, type TargetOptions } from './target.js';
 
 interface ListOptions extends TargetOptions {
@@ -41,6 +40,7 @@ async function list(options: ListOptions): Promise<void> {
   const aliases = await databases.aliases();
   if (options.json) return await writeLines([shownJson(aliases, 2)]);
   if (aliases.length === 0) return await writeLines(['there is no alias']);
+  const { table } = await import('./table.js');
   const rows = aliases.map(({ name, database }) => [name, database]);
   await writeLines([table(['alias', 'database'], rows, outputWidth())]);
 }

@@ -4,7 +4,6 @@ import { SETTINGS } from '../config/settings.js';
 import { CliCommand } from './cli-command.js';
 import { shownJson, warn } from './failure.js';
 import { addText } from './option-values.js';
-import { table } from './table.js';
 
 /** Adds a flag for every setting of the server, so that the help and the settings always agree. */
 export function withSettings<C extends Command>(command: C): C {
@@ -45,7 +44,7 @@ export function configCommand(): Command {
     .description('show the settings that `serve` would use, and where each comes from')
     .option('--json', 'print the settings as JSON')
     .examples('cosift config', 'cosift config --port 9000')
-    .action((flags: Record<string, unknown>) => {
+    .action(async (flags: Record<string, unknown>) => {
       const { settings, warnings } = resolveConfig(flags, process.env);
       for (const warning of warnings) warn(warning);
       if (flags.json === true) {
@@ -53,6 +52,7 @@ export function configCommand(): Command {
         console.log(shownJson(shown, 2));
         return;
       }
+      const { table } = await import('./table.js');
       const rows = settings.map(({ name, value, source }) => [name, value, source]);
       console.log(table(['setting', 'value', 'from'], rows, Number.POSITIVE_INFINITY));
     });

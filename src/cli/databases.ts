@@ -12,7 +12,6 @@ import { bytes, count, plural } from './progress-bar.js';
 import { withDatabase } from './records/near-names.js';
 import { withOptionNames } from './records/option-names.js';
 import { embedAgain } from './reembed.js';
-import { table } from './table.js';
 import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
 
 interface ShowOptions extends TargetOptions {
@@ -148,6 +147,7 @@ async function list(options: ShowOptions): Promise<void> {
     bytes(sizes.disk_bytes),
     times.last_write_at,
   ]);
+  const { table } = await import('./table.js');
   const header = ['database', 'records', 'model', 'dimensions', 'memory', 'disk', 'last write'];
   await writeLines([table(header, rows, outputWidth())]);
 }
@@ -160,6 +160,7 @@ async function show(id: string, options: ShowOptions): Promise<void> {
 
 async function print(description: DatabaseDescription, { json }: ShowOptions): Promise<void> {
   if (json) return await writeLines([shownJson(description, 2)]);
+  const { table } = await import('./table.js');
   const { id, records, model, dimensions, embed, lexical, sizes, times, reembedding, columns } = description;
   const { passages, without_text, flatten, defaults } = description;
   const facts = [

@@ -4,7 +4,6 @@ import { outputWidth, writeLines } from './output.js';
 import { withDatabase } from './records/near-names.js';
 import { openReader } from './records/reader.js';
 import { parseRecordId } from './records/record-id.js';
-import { table } from './table.js';
 import { checkDatabase, type TargetOptions, targetCommand } from './target.js';
 
 interface GetOptions extends TargetOptions {
@@ -33,9 +32,9 @@ async function get(database: string, id: string, options: GetOptions): Promise<v
     reader.record(database, id, options.vectors === true),
   );
   if (record === undefined) throw new Error(`there is no record ${id} in "${database}"`);
-  await writeLines(
-    options.json ? [writeOrdered(record, '  ')] : [table(['member', 'value'], rowsOf(record), outputWidth())],
-  );
+  if (options.json) return await writeLines([writeOrdered(record, '  ')]);
+  const { table } = await import('./table.js');
+  await writeLines([table(['member', 'value'], rowsOf(record), outputWidth())]);
 }
 
 /** A row for each member; those of the data and of the times are under their own names. */

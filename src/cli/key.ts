@@ -7,7 +7,6 @@ import { whereOption } from './filter-options.js';
 import { type Keys, openKeys } from './keys.js';
 import { writeLines } from './output.js';
 import { withOptionNames } from './records/option-names.js';
-import { table } from './table.js';
 import { modelFreeCommand, type TargetOptions } from './target.js';
 
 interface CreateOptions extends TargetOptions {
@@ -107,6 +106,7 @@ async function list(options: ListOptions): Promise<void> {
     key.filter === undefined ? '' : JSON.stringify(key.filter),
   ]);
   if (rows.length === 0) return await writeLines(['no key was issued; the admin key is not listed']);
+  const { table } = await import('./table.js');
   const header = ['key id', 'name', 'actions', 'databases', 'expires', 'issued by', 'filter'];
   await writeLines([table(header, rows, Number.POSITIVE_INFINITY)]);
 }

@@ -23,27 +23,27 @@ async function modulesOf(
   return modules;
 }
 
-/** The folders of `dist` from which a command loads modules. */
-async function foldersOf(...args: string[]): Promise<Set<string>> {
-  const modules = await modulesOf(args);
-  return new Set(modules.map((module) => module.slice(0, module.indexOf('/'))));
-}
+/** The folders of these modules. */
+const foldersOf = (modules: readonly string[]) =>
+  new Set(modules.map((module) => module.slice(0, module.indexOf('/'))));
 
 test.each([[['--version']], [['--help']], [['search', '--help']], [['completion', 'bash']], [['config']]])(
-  '%j loads neither the library nor the server',
+  '%j loads neither the library nor the server, and tables only to show one',
   async (args) => {
-    const folders = await foldersOf(...args);
+    const modules = await modulesOf(args);
+    const folders = foldersOf(modules);
     expect(folders).toContain('cli');
     for (const folder of ['library', 'client', 'databases', 'store', 'embedding', 'server']) {
       expect(folders).not.toContain(folder);
     }
+    expect(modules.includes('cli/table.js')).toBe(args[0] === 'config');
   },
 );
 
 test('a command that works on a directory loads the library, and no server', async () => {
   const data = await temporaryDirectory();
   await cosift('databases', 'create', 'facts', '--data', data);
-  const folders = await foldersOf('databases', 'list', '--data', data);
+  const folders = foldersOf(await modulesOf(['databases', 'list', '--data', data]));
   expect(folders).toContain('library');
   expect(folders).not.toContain('server');
 });

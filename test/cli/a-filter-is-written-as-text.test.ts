@@ -182,6 +182,7 @@ test.each([
   ['a = 1e999', '    ^', 'outside the range'],
   ['a = 1e-999', '    ^', 'outside the range'],
   ['東京 = x', '       ^', "'x'"],
+  ['cafe\u0301 = x', '       ^', "'x'"],
   ["a\t= 'x' xor", '        ^', 'and, or'],
   ['{"rules":1,}', '           ^', 'not JSON'],
   ['{"value":9007199254740993}', '         ^', 'more digits'],

@@ -2,7 +2,7 @@ import { csvRow } from '../csv-row.js';
 import { printableLines } from '../failure.js';
 import { type OrderedObject, writeOrdered } from '../ordered-json.js';
 import { note, outputWidth } from '../output.js';
-import { TableLayout } from '../table.js';
+import type { TableLayout } from '../table.js';
 
 /** Writes records as lines, batch by batch. */
 export type RecordFormat = (records: readonly OrderedObject[]) => string[];
@@ -33,7 +33,8 @@ export function csvLines(row: Row): RecordFormat {
 }
 
 /** A table whose columns are as wide as the first batch needs. In a terminal, words that are highlighted are bold. */
-export function tableLines(row: Row): RecordFormat {
+export async function tableLines(row: Row): Promise<RecordFormat> {
+  const { TableLayout } = await import('../table.js');
   let layout: TableLayout | undefined;
   return (records) => {
     const areMarked = process.stdout.isTTY && records.some((record) => record.has('highlights'));

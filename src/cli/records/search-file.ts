@@ -64,5 +64,6 @@ async function writeTable(
   if (outcome instanceof CosiftError) return warn(describe(outcome));
   const records = outcome.get('results') as OrderedObject[];
   if (records.length === 0) return note(nothing);
-  await writeLines(tableLines(rowOf('search', records, columns))(records));
+  const lines = await tableLines(rowOf('search', records, columns));
+  await writeLines(lines(records));
 }
