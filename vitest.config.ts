@@ -47,6 +47,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     globalSetup: ['test/global-setup.mjs'],
     setupFiles: ['test/setup.ts'],
+    // What the build makes is loaded as programs load it.
+    server: { deps: { external: [/\/dist\//] } },
     pool: 'forks',
     maxWorkers: 2,
     // Only what hangs reaches these limits, on a busy machine, too.

@@ -7,7 +7,7 @@
 // Only Node's own modules are used: this file runs before anything is installed.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -153,6 +153,7 @@ const TYPESCRIPT = {
   stamp: 'dist/.stamp',
   sources: () => [
     'package.json',
+    'package-lock.json',
     'tsconfig.json',
     'tsconfig.build.json',
     'native/index.d.cts',
@@ -170,7 +171,6 @@ const TYPESCRIPT = {
       'tsconfig.build.json',
     ]);
     run('The bundling', process.execPath, [at('scripts', 'bundle', 'main.mjs')]);
-    chmodSync(at('dist', 'cli', 'main.js'), 0o755);
   },
 };
 

@@ -5,5 +5,5 @@ import { root, setup } from './setup.mjs';
 setup();
 process.chdir(root);
 // In this process, not a child: signals reach the server directly.
-const { run } = await import('../dist/cli/index.js');
-await run(['serve', '--demo', ...process.argv.slice(2)]);
+process.argv.splice(2, 0, 'serve', '--demo');
+await import('../dist/cli/main.js');

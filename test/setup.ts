@@ -1,6 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { open } from 'cosift';
 import { afterEach } from 'vitest';
-import * as built from '../dist/embedding/index.js';
-import * as source from '../src/embedding/index.js';
+import { createEmbedder } from '../src/embedding/index.js';
 import { cleanUp } from './helpers/processes.js';
 
 afterEach(cleanUp);
@@ -10,5 +13,11 @@ declare global {
   var modelOfTests: Promise<unknown> | undefined;
 }
 globalThis.modelOfTests ??= Promise.all(
-  [built, source].flatMap(({ createEmbedder }) => [createEmbedder(), createEmbedder({ workers: 1 })]),
+  [undefined, 1].flatMap((workers) => [createEmbedder({ workers }), ofLibrary(workers)]),
 );
+
+function ofLibrary(embedWorkers: number | undefined): Promise<unknown> {
+  const directory = mkdtempSync(join(tmpdir(), 'cosift-model-'));
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  return open(directory, { embedWorkers, warm: true });
+}

@@ -1,7 +1,7 @@
 import { createReadStream, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { openBuiltEmbedder } from '../built.js';
+import { createEmbedder } from '../../src/embedding/index.js';
 import { CACHE_DIRECTORY, type DatasetKey, nameOf, QUERIES, SEED } from './dataset.js';
 
 /** The Debian package index as records, made by `npm run bench:debian`. */
@@ -25,7 +25,7 @@ export async function debianKey(say: (text: string) => void): Promise<DatasetKey
   const key: DatasetKey = { source: 'debian', records: texts.length, dimensions: 384, seed: SEED };
   const path = join(CACHE_DIRECTORY, `${nameOf(key)}.f32`);
   if (existsSync(path)) return key;
-  const embedder = await openBuiltEmbedder();
+  const embedder = await createEmbedder();
   try {
     const chunks: Buffer[] = [];
     for (let start = 0; start < texts.length; start += BATCH) {

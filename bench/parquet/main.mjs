@@ -1,6 +1,6 @@
 // Compares value by value what the import reads from the Parquet files of a folder with what pyarrow reads.
 //
-//   node bench/parquet/main.mjs DIR [PYTHON]     PYTHON: with pyarrow, default python3
+//   npx tsx bench/parquet/main.mjs DIR [PYTHON]     PYTHON: with pyarrow, default python3
 //
 // Prints one line for each file that differs or that only one of the two reads, and a summary. The exit code is 1 when a
 // value differs, or when a file fails with anything but a message of the import.
@@ -9,11 +9,11 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Nested, Numeral } from '../../dist/readers/cells.js';
-import { ParquetError } from '../../dist/readers/parquet/errors.js';
-import { ParquetRows } from '../../dist/readers/parquet/rows.js';
-import { openFile } from '../../dist/readers/parquet/temporary-file.js';
-import { Refused } from '../../dist/readers/parquet/values.js';
+import { Nested, Numeral } from '../../src/readers/cells.js';
+import { ParquetError } from '../../src/readers/parquet/errors.js';
+import { ParquetRows } from '../../src/readers/parquet/rows.js';
+import { openFile } from '../../src/readers/parquet/temporary-file.js';
+import { Refused } from '../../src/readers/parquet/values.js';
 
 const [directory, python = 'python3'] = process.argv.slice(2);
 if (directory === undefined) throw new Error('give the folder of the files');

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Bench } from 'tinybench';
-import { openBuiltEmbedder } from '../built.js';
+import { createEmbedder } from '../../src/embedding/index.js';
 import type { Values } from '../report/measurement.js';
 import type { Suite } from './session.js';
 
@@ -16,7 +16,7 @@ export const EMBEDDER: Suite = {
   async run(session) {
     session.say('embedder');
     const workers = availableParallelism();
-    const embedder = await openBuiltEmbedder({ workers });
+    const embedder = await createEmbedder({ workers });
     // Every text is new, so that none is in the cache.
     let n = 0;
     const word = (i: number) => WORDS[(n * 7 + i * 5 + ((n >> 3) % 11)) % WORDS.length];

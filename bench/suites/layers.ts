@@ -1,6 +1,7 @@
+import { createEmbedder } from '../../src/embedding/index.js';
 import type { Cosift as Library } from '../../src/index.js';
 import { native } from '../../src/store/local/binding.js';
-import { openBuiltEmbedder, openBuiltLibrary } from '../built.js';
+import { openBuiltLibrary } from '../built.js';
 import { openDataset, THRESHOLD } from '../data/dataset.js';
 import { debianKey, hasDebian, QUERY_TEXTS } from '../data/debian.js';
 import { NONE } from '../data/filters.js';
@@ -24,7 +25,7 @@ export const LAYERS: Suite = {
     }
     const key = await debianKey(session.say);
     const dataset = openDataset(key);
-    const embedder = await openBuiltEmbedder({ workers: 1 });
+    const embedder = await createEmbedder({ workers: 1 });
     const { model, fingerprint } = embedder;
     await embedder.close();
     session.say(`layers: ${key.records} records`);

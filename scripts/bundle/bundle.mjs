@@ -1,9 +1,18 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { noticesOf } from './notices.mjs';
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+
+/** What all bundles have in common. */
+export const SHARED = {
+  absWorkingDir: root,
+  bundle: true,
+  target: ['es2022'],
+  charset: 'utf8',
+  logLevel: 'warning',
+};
 
 /**
  * Bundles a file of `src` into one file, with the packages that it imports and their licences.
@@ -13,37 +22,24 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
  * @param {import('esbuild').BuildOptions} options
  */
 export async function bundle(entry, outfile, options) {
-  const shared = {
-    absWorkingDir: root,
-    entryPoints: [entry],
-    outfile,
-    bundle: true,
-    target: ['es2022'],
-    charset: 'utf8',
-    logLevel: 'warning',
-    ...options,
-  };
+  const shared = { ...SHARED, entryPoints: [entry], outfile, ...options };
   // The names of the bundled packages are known only after a first run.
   const { metafile } = await build({ ...shared, write: false, metafile: true });
-  const footer = { js: noticesOf(Object.keys(metafile.inputs)) };
+  const notices = noticesOf(root, Object.keys(metafile.inputs));
+  const footer = { js: notices.map((notice) => `/*!\n${notice}*/`).join('\n') };
   await build({ ...shared, footer });
 }
 
-/** The names and licences of the packages that `files` belong to, as comments. */
-function noticesOf(files) {
-  const packages = files.map((file) => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0]);
-  return [...new Set(packages)]
-    .filter((path) => path !== undefined)
-    .map(noticeOf)
-    .join('\n');
-}
+const ERRORS = join(root, 'src', 'errors.ts');
 
-function noticeOf(path) {
-  const { name, version } = JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8'));
-  const file = ['LICENSE', 'LICENSE.md', 'LICENSE.txt']
-    .map((file) => join(root, path, file))
-    .find(existsSync);
-  if (file === undefined) throw new Error(`${path} has no licence file`);
-  const licence = readFileSync(file, 'utf8').trim();
-  return `/*!\nIncludes parts of ${name} ${version}:\n\n${licence}\n*/`;
-}
+/** Takes the errors from `dist/errors.cjs`, which `package.json` names `#errors`, wherever the importing file is. */
+export const errorsOutside = {
+  name: 'errors outside',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/errors\.js$/ }, ({ path, resolveDir }) =>
+      join(resolveDir, path.replace(/\.js$/, '.ts')) === ERRORS
+        ? { path: '#errors', external: true }
+        : undefined,
+    );
+  },
+};

@@ -8,7 +8,7 @@ import { check } from './checks.mjs';
 import { userEnvironment } from './commands.mjs';
 
 const KEY = 'key-of-the-install-check';
-const MAX_BYTES = 120e6;
+const MAX_BYTES = 100e6;
 
 export async function checkUsage(name, project) {
   await check(`${name}: the first search, in five lines`, async () => {

@@ -1,21 +1,14 @@
 // The licences of the Rust crates in the engine.
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
+import { licencesIn } from '../bundle/notices.mjs';
 import { fail, root } from '../setup.mjs';
-
-const LICENCE_FILE = /^(licen[cs]e|copying|notice|unlicense)/i;
 
 /** The names, versions and licence texts of all crates that are linked into the engine of a target. */
 export function noticesOf(triple) {
   const texts = new Map();
   for (const crate of linkedCrates(triple)) {
-    const directory = dirname(crate.manifest_path);
-    const files = readdirSync(directory).filter((name) => LICENCE_FILE.test(name));
-    const text = files
-      .sort()
-      .map((name) => readFileSync(join(directory, name), 'utf8').trim())
-      .join('\n\n');
+    const text = licencesIn(dirname(crate.manifest_path));
     // Some crates name their licence and contain no text.
     const licence = text || `${crate.license ?? fail(`${crate.name} has no licence`)} (${crate.repository})`;
     texts.set(licence, [...(texts.get(licence) ?? []), `${crate.name} ${crate.version}`]);

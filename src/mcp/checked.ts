@@ -1,6 +1,6 @@
+import { fromJsonSchema } from '@modelcontextprotocol/server';
 import { CosiftError } from '../errors.js';
 import { checkerOf } from '../schema/check.js';
-import { fromJsonSchema } from './sdk.js';
 import type { Schema } from './tool.js';
 
 /**

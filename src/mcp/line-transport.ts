@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from './sdk.js';
+import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from '@modelcontextprotocol/server';
 
 /** Maximum number of bytes of a message. */
 const MAX_MESSAGE = 10_485_760;

@@ -1,9 +1,9 @@
+import { McpServer } from '@modelcontextprotocol/server';
 import { isCode } from '../errors.js';
 import { packageVersion } from '../platform/package.js';
 import type { Action } from '../schema/keys.js';
 import { checkedSchemas } from './checked.js';
 import { resultOf } from './outcome.js';
-import { McpServer } from './sdk.js';
 import type { Target } from './target.js';
 import type { Schema, Tool } from './tool.js';
 import { toolError } from './tool-error.js';

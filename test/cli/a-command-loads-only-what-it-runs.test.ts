@@ -3,7 +3,9 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { Command, cosift, temporaryDirectory } from '../helpers/processes.js';
 
-/** The modules of `dist` that a command loads, as paths in it. `run` waits until the command has ended. */
+const DIST = new URL('../../dist/', import.meta.url).href;
+
+/** The modules of `src` that a command loads, as paths in it without an ending. `run` waits until the command has ended. */
 async function modulesOf(
   args: readonly string[],
   run = (command: Command) => command.ended(),
@@ -16,8 +18,10 @@ async function modulesOf(
   for (const name of await readdir(coverage)) {
     const { result } = JSON.parse(await readFile(path.join(coverage, name), 'utf8'));
     for (const { url } of result as { url: string }[]) {
-      const module = /\/dist\/(\w+\/.*)/.exec(url)?.[1];
-      if (module !== undefined) modules.push(module);
+      // The map of a file of `dist` lists the modules in it.
+      if (!url.startsWith(DIST) || !url.endsWith('.js')) continue;
+      const { sources } = JSON.parse(await readFile(new URL(`${url}.map`), 'utf8'));
+      for (const source of sources) modules.push(...(/\/src\/(.*)\.ts$/.exec(source)?.slice(1) ?? []));
     }
   }
   return modules;
@@ -36,7 +40,7 @@ test.each([[['--version']], [['--help']], [['search', '--help']], [['completion'
     for (const folder of ['library', 'client', 'databases', 'store', 'embedding', 'server']) {
       expect(folders).not.toContain(folder);
     }
-    expect(modules.includes('cli/table.js')).toBe(args[0] === 'config');
+    expect(modules.includes('cli/table')).toBe(args[0] === 'config');
   },
 );
 
@@ -58,6 +62,6 @@ test('a command and a server on a directory load nothing of PostgreSQL', async (
     command.child.kill('SIGTERM');
     return command.ended();
   });
-  expect(started).toContain('server/main.js');
+  expect(started).toContain('server/main');
   expect(ofPostgres(started)).toEqual([]);
 });

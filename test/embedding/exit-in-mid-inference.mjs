@@ -1,5 +1,5 @@
 // Ends the process with code 7 while its workers run long texts.
-import { createEmbedder } from '../../dist/embedding/index.js';
+import { createEmbedder } from '../../src/embedding/index.js';
 
 const embedder = await createEmbedder({ workers: 2 });
 const texts = Array.from({ length: 200 }, (_, i) => `${'word '.repeat(200)} ${i}`);

@@ -2,7 +2,7 @@
 // argv: how many workers.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createEmbedder } from '../../dist/embedding/index.js';
+import { createEmbedder } from '../../src/embedding/index.js';
 
 const texts = JSON.parse(readFileSync(0, 'utf8'));
 const embedder = await createEmbedder({ workers: Number(process.argv[2]) });

@@ -60,7 +60,7 @@ test('in another process, which neither connects nor writes usage reports', () =
   try {
     const output = execFileSync(
       process.execPath,
-      ['--import', here('refuse-network.mjs'), here('print-shas.mjs'), '2'],
+      ['--import', 'tsx', '--import', here('refuse-network.mjs'), here('print-shas.mjs'), '2'],
       // Not our environment: with CI set, onnxruntime would be silent by itself.
       { input: JSON.stringify(TEXTS), encoding: 'utf8', env: { HOME: home } },
     );

@@ -28,11 +28,11 @@ const issue = async (directory: string) => {
 test('one of a process that was killed while it held it, with its temporary file', async () => {
   const { directory, lock } = await begin();
   const program = `
-    import { DataLock } from ${JSON.stringify(path.resolve('dist/store/local/data-lock.js'))};
+    import { DataLock } from ${JSON.stringify(path.resolve('src/store/local/data-lock.ts'))};
     globalThis.lock = DataLock.take(${JSON.stringify(lock)});
     console.log('held');
     setInterval(() => {}, 1000);`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
     stdio: ['ignore', 'pipe', 2],
   });
   await once(child.stdout!, 'data');

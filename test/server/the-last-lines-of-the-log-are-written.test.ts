@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { expect, test } from 'vitest';
 
-const LOG_STREAM = new URL('../../dist/server/observability/log-stream.js', import.meta.url).href;
+const LOG_STREAM = new URL('../../src/server/observability/log-stream.ts', import.meta.url).href;
 
 /** What a program that writes two lines into the log and then ends by `end` writes to standard error. */
 const logOf = (end: string) =>
@@ -11,8 +11,10 @@ const logOf = (end: string) =>
       for (let line = 1; line <= 2; line++) LOG_STREAM.write(\`line \${line}\\n\`);
       ${end}
     `;
-    execFile(process.execPath, ['--input-type=module', '-e', program], (_error, _stdout, stderr) =>
-      resolve(stderr),
+    execFile(
+      process.execPath,
+      ['--import', 'tsx', '--input-type=module', '-e', program],
+      (_error, _stdout, stderr) => resolve(stderr),
     );
   });
 

@@ -1,7 +1,7 @@
 // A process that follows the table `items` as `cosift sync run` does, with a fault, until it is killed.
-import { openDatabases } from '../../dist/databases/index.js';
-import { Sync } from '../../dist/sync/index.js';
-import { PostgresSource } from '../../dist/sync/sources/postgres/source.js';
+import { openDatabases } from '../../src/databases/index.js';
+import { Sync } from '../../src/sync/index.js';
+import { PostgresSource } from '../../src/sync/sources/postgres/source.js';
 
 const [, , fault, directory, url] = process.argv;
 const source = new PostgresSource(url, { table: 'items', columns: ['value'] });

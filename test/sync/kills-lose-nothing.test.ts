@@ -77,7 +77,7 @@ const serve: Start = async (data, url) => {
 const withFault =
   (fault: string): Start =>
   async (directory, url) =>
-    spawn(process.execPath, [FAULTY, fault, directory, url], { stdio: 'ignore' });
+    spawn(process.execPath, ['--import', 'tsx', FAULTY, fault, directory, url], { stdio: 'ignore' });
 
 type Victim = 'follower' | 'source' | 'service';
 
