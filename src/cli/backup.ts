@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { CosiftError } from '../errors.js';
+import { count } from '../schema/plain.js';
 import { abortOnSignal, endStopped } from './abort-on-signal.js';
 import { writeBytes } from './output.js';
 import { OutputFile } from './output-file.js';
-import { count, ProgressBar } from './progress-bar.js';
+import { ProgressBar } from './progress-bar.js';
 import { withDatabase } from './records/near-names.js';
 import { checkDatabase, openTarget, refuseStore, type TargetOptions, targetCommand } from './target.js';
 

@@ -1,3 +1,5 @@
+import { count } from '../schema/plain.js';
+
 const WIDTH = 28;
 const REDRAW_MS = 100;
 const PRINT_MS = 30_000;
@@ -57,10 +59,6 @@ export class ProgressBar {
     if (this.#out.isTTY) this.#out.write(`\r\x1b[2K${line.slice(0, (this.#out.columns || 80) - 1)}`);
     else this.#out.write(`${facts.join(', ').trimStart()}\n`);
   }
-}
-
-export function count(number: number): string {
-  return number.toLocaleString('en-US');
 }
 
 /** Formats a number of bytes: `340 B`, `1.2 MB`. */

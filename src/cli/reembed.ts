@@ -2,8 +2,9 @@ import type { Command } from 'commander';
 import type { Database } from '../api/index.js';
 import { CosiftError } from '../errors.js';
 import type { Reembedding } from '../schema/index.js';
+import { count } from '../schema/plain.js';
 import { abortOnSignal, endStopped } from './abort-on-signal.js';
-import { count, duration, ProgressBar, plural } from './progress-bar.js';
+import { duration, ProgressBar, plural } from './progress-bar.js';
 import { withDatabase } from './records/near-names.js';
 import { checkDatabase, openTarget, type TargetOptions, targetCommand } from './target.js';
 

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import path from 'node:path';
 import ipaddr from 'ipaddr.js';
+import { count } from '../schema/plain.js';
 import { isStoreUrl, STORE_URL } from '../schema/service-address.js';
 import { AddressPolicy } from './address-policy.js';
 import { isEndpoint, parseEndpoint } from './endpoint.js';
@@ -51,7 +52,7 @@ export const headerText = parser('printable ASCII without spaces', (value): stri
 });
 
 export const integer = (min: number, max: number): Parser<number, undefined> =>
-  parser(`integer, ${min.toLocaleString('en')} to ${max.toLocaleString('en')}`, (value) => {
+  parser(`integer, ${count(min)} to ${count(max)}`, (value) => {
     const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
     if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max) {
       return number;

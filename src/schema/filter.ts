@@ -1,5 +1,6 @@
 import { object, oneOf } from './json-schema.js';
 import { MAX_LIST_VALUES, MAX_LISTED_VALUES } from './limits.js';
+import { count } from './plain.js';
 import type { FilterRule } from './types/filter.js';
 
 export const column = {
@@ -18,7 +19,7 @@ const list = {
   minItems: 1,
   maxItems: MAX_LIST_VALUES,
   items: scalar,
-  description: `The values to compare with. The lists of a filter have at most ${MAX_LISTED_VALUES.toLocaleString('en')} values.`,
+  description: `The values to compare with. The lists of a filter have at most ${count(MAX_LISTED_VALUES)} values.`,
 } as const;
 const time = {
   type: 'string',

@@ -3,13 +3,14 @@ import { integerId, uuid } from './ids.js';
 import { flag, list, type Members, object, ref } from './json-schema.js';
 import { MAX_MAP_COLUMNS } from './limits.js';
 import { score } from './pages.js';
+import { count } from './plain.js';
 
 /** Points of a map at most. */
 export const MAP_POINTS = 2_000;
 
 export function mapRequestSchema(search: string, group: string) {
   return object(
-    `Which records to put on a map: the first ${MAP_POINTS.toLocaleString('en')} matches of a search, or of a query.`,
+    `Which records to put on a map: the first ${count(MAP_POINTS)} matches of a search, or of a query.`,
     {
       'search?': ref(search, 'What to search for. Default: the records that were last synced.'),
       'filter?': ref(group, 'Rules that every record satisfies. Default: all records.'),

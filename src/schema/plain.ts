@@ -16,6 +16,11 @@ export function nameOf(value: unknown): string {
   return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name === 'Object' ? 'object' : name}`;
 }
 
+/** A whole number with its digits in groups of three. `toLocaleString` would load data of languages first, at every start. */
+export function count(number: number): string {
+  return String(number).replaceAll(/\B(?=(\d{3})+$)/g, ',');
+}
+
 /** Escapes the name of a member for a JSON Pointer (RFC 6901). */
 export function escapeToken(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');

@@ -1,6 +1,7 @@
 import { isEndpoint, isLoopback } from '../../config/index.js';
 import { createEmbedder } from '../../databases/index.js';
 import type { DatabaseDescription } from '../../schema/index.js';
+import { count } from '../../schema/plain.js';
 import { recordsOf } from '../export/records.js';
 import { modelSourcesOf } from '../model/known-model.js';
 import type { TargetOptions } from '../target.js';
@@ -36,7 +37,7 @@ export async function check(
 ): Promise<CheckResult | Differences> {
   const { target, description, filter, ask } = workload;
   if (description.records > MAX_RECORDS_READ) {
-    return { skipped: `the database has more than ${MAX_RECORDS_READ.toLocaleString('en-US')} records` };
+    return { skipped: `the database has more than ${count(MAX_RECORDS_READ)} records` };
   }
   const queries = workload.queries.slice(0, CHECKED_QUERIES);
   const vectors = await vectorsOf(queries, description, options);

@@ -1,6 +1,7 @@
 import type { FilterRule } from '../../schema/index.js';
+import { count } from '../../schema/plain.js';
 import { outputWidth } from '../output.js';
-import { bytes, count, plural } from '../progress-bar.js';
+import { bytes, plural } from '../progress-bar.js';
 import { table } from '../table.js';
 import type { CheckResult } from './check.js';
 import type { ImportRates } from './generated-database.js';

@@ -2,10 +2,11 @@ import { readConfigFile } from '../../config/index.js';
 import { examineDirectory, isDirectory } from '../../databases/index.js';
 import { CosiftError, isCode } from '../../errors.js';
 import type { DoctorCheck } from '../../schema/index.js';
+import { count } from '../../schema/plain.js';
 import { checkFiles } from '../../server/doctor/check-files.js';
 import { abortOnSignal, endStopped } from '../abort-on-signal.js';
 import { printable, shownJson } from '../failure.js';
-import { count, duration, ProgressBar } from '../progress-bar.js';
+import { duration, ProgressBar } from '../progress-bar.js';
 import { openServer, refuseStore, type TargetOptions } from '../target.js';
 
 export interface DoctorOptions extends TargetOptions {

@@ -1,11 +1,12 @@
 import type { Database } from '../../api/index.js';
 import { isCode } from '../../errors.js';
 import type { Filter, ValueFormats } from '../../schema/index.js';
+import { count } from '../../schema/plain.js';
 import { columnsOf, unknownColumns } from '../../where/unknown-columns.js';
 import { abortOnSignal, endStopped } from '../abort-on-signal.js';
 import { warn } from '../failure.js';
 import { OutputFile } from '../output-file.js';
-import { count, duration, ProgressBar, plural } from '../progress-bar.js';
+import { duration, ProgressBar, plural } from '../progress-bar.js';
 import { withDatabase } from '../records/near-names.js';
 import { openTarget, type TargetOptions } from '../target.js';
 import { Columns } from './columns.js';

@@ -5,8 +5,8 @@ import { isUtf8Name } from '../../readers/encoding/utf8.js';
 import type { Input } from '../../readers/input.js';
 import { shellWord } from '../../readers/option-text.js';
 import { nameOfPosition, type RejectedRow, type RowPosition } from '../../readers/rows.js';
+import { count } from '../../schema/plain.js';
 import { describe, printable } from '../failure.js';
-import { count } from '../progress-bar.js';
 import { OrderedFile } from './ordered-file.js';
 
 /** Reports that are printed. Files with one mistake in every row would hide everything else. */

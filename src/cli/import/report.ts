@@ -4,7 +4,8 @@ import type { Input } from '../../readers/input.js';
 import { IDENTITY_MEMBERS } from '../../readers/inspection.js';
 import { groupedHints, headerWarning, reasonOfText } from '../../readers/notes.js';
 import { shellWord } from '../../readers/option-text.js';
-import { count, plural } from '../progress-bar.js';
+import { count } from '../../schema/plain.js';
+import { plural } from '../progress-bar.js';
 
 /** Describes how a file is read: its format, its identity and the types of its columns. */
 export function describeInput(input: Input): string[] {

@@ -1,6 +1,7 @@
 import { languageNotice, TextLanguage } from '../../databases/index.js';
 import type { Row } from '../../readers/rows.js';
-import { count, plural } from '../progress-bar.js';
+import { count } from '../../schema/plain.js';
+import { plural } from '../progress-bar.js';
 
 const VISIBLE = /[^\s\p{Cc}]/u;
 

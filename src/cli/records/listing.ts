@@ -10,13 +10,13 @@ import type {
   SearchRequest,
   TimeRange,
 } from '../../schema/index.js';
+import { count } from '../../schema/plain.js';
 import { columnsOf, unknownColumns } from '../../where/unknown-columns.js';
 import { warn } from '../failure.js';
 import { whereOption } from '../filter-options.js';
 import { parseColumns, parseNumber } from '../option-values.js';
 import { type OrderedObject, writeOrdered } from '../ordered-json.js';
 import { note, writeLines } from '../output.js';
-import { count } from '../progress-bar.js';
 import type { TargetOptions } from '../target.js';
 import { csvLines, jsonLines, type RecordFormat, SCORE, tableLines } from './formats.js';
 import { withDatabase } from './near-names.js';

@@ -1,12 +1,13 @@
 import { isCode } from '../../errors.js';
 import type { DatabaseSettings, SyncDescription } from '../../schema/index.js';
+import { count } from '../../schema/plain.js';
 import type { SyncRequest } from '../../sync/followed-syncs.js';
 import type { ConfiguredSync, Sync, SyncSource, SyncStatus } from '../../sync/index.js';
 import { abortOnSignal, endStopped } from '../abort-on-signal.js';
 import { embedIn } from '../embed-options.js';
 import { printable, shownJson } from '../failure.js';
 import { note, writeLines } from '../output.js';
-import { count, ProgressBar, plural } from '../progress-bar.js';
+import { ProgressBar, plural } from '../progress-bar.js';
 import { checkDataDirectory } from '../target.js';
 import { configuredIn, definitionOf, invalid, type SyncOptions } from './definition.js';
 import { openPlace, type Place } from './place.js';

@@ -1,6 +1,7 @@
 import type { SyncDescription } from '../../schema/index.js';
+import { count } from '../../schema/plain.js';
 import { printable } from '../failure.js';
-import { count, duration, plural } from '../progress-bar.js';
+import { duration, plural } from '../progress-bar.js';
 
 /** The state of a source in one line. `confirm` is the command that deletes what is withheld. */
 export function statusLine(description: SyncDescription, confirm: string): string {

@@ -1,3 +1,4 @@
+import { count } from '../../schema/plain.js';
 import { Nested, Numeral } from '../cells.js';
 import { DamagedParquet } from './errors.js';
 import type { Field } from './file.js';
@@ -55,10 +56,7 @@ export class NestedReader {
     const json = isTooLong ? 'list(…)' : this.#json(this.#field);
     for (const leaf of leaves) leaf.endRow(isTooLong);
     if (isTooLong) {
-      return new Refused(
-        `a list with more than ${MAX_ROW_VALUES.toLocaleString('en')} values cannot be stored`,
-        json,
-      );
+      return new Refused(`a list with more than ${count(MAX_ROW_VALUES)} values cannot be stored`, json);
     }
     if (this.#length > MAX_JSON) return new Refused('the value is longer than a record may be', 'value(…)');
     if (this.#reason !== undefined) return new Refused(this.#reason, json);

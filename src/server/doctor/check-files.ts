@@ -7,6 +7,7 @@ import { parseChecked } from '../../files/checked-file.js';
 import { readIfExists } from '../../files/secret-file.js';
 import type { DoctorCheck } from '../../schema/index.js';
 import { DATABASE_ID } from '../../schema/index.js';
+import { count } from '../../schema/plain.js';
 import { RESTORE_DIRECTORY } from '../../store/archive/index.js';
 import { readKeys } from '../keys/key-file.js';
 import { keyIdOf } from '../keys/key-format.js';
@@ -144,5 +145,5 @@ async function checkEntries(directory: string): Promise<DoctorCheck> {
 }
 
 function megabytes(bytes: number): string {
-  return `${Math.floor(bytes / (1 << 20)).toLocaleString('en-US')} MiB`;
+  return `${count(Math.floor(bytes / (1 << 20)))} MiB`;
 }

@@ -3,6 +3,7 @@ import { createReadStream, rmSync } from 'node:fs';
 import { mkdir, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { CosiftError } from '../../errors.js';
+import { count } from '../../schema/plain.js';
 
 /** Bytes that stay free for the writes that go on during a backup. */
 const RESERVE = 64 << 20;
@@ -58,5 +59,5 @@ function pathOf(dataDirectory: string): string {
 }
 
 function mebibytes(bytes: number): string {
-  return `${Math.ceil(bytes / 2 ** 20).toLocaleString('en-US')} MiB`;
+  return `${count(Math.ceil(bytes / 2 ** 20))} MiB`;
 }
