@@ -189,6 +189,14 @@ impl Query {
     pub fn layout(&self) -> Layout {
         self.layout
     }
+
+    /// What products with the head of a record contain in addition to the dot products: those with its bytes, which are codes
+    /// plus `byte_offset`, and those with its high nibbles.
+    #[inline(always)]
+    pub(crate) fn biases(&self, byte_offset: i32) -> [i32; 2] {
+        let fine = byte_offset * self.codes.fine_sum - self.axis_dot;
+        [fine, self.codes.coarse.bias]
+    }
 }
 
 impl BandCodes {

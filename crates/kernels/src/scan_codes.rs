@@ -3,6 +3,7 @@
 use crate::codes::Codes;
 use crate::lanes::Lanes;
 use crate::layout::{META_FIELD_BYTES, TILE_RECORDS};
+use crate::query::Weights;
 use crate::residence::Residence;
 use crate::scan::{Candidate, HigherFloor, Scan, bits_of_tile};
 
@@ -177,14 +178,12 @@ unsafe fn pass<'s, 'a, L: Lanes, const Q: usize>(
         let high = stored::<L, Q>(sums);
         let meta = Meta::<L>::load(at);
         for (index, scan) in scans.iter_mut().enumerate() {
-            meta.add_candidates(
-                &fine[index],
-                &high[index],
-                L::BYTE_OFFSET,
-                scan,
-                tile,
-                masks[index],
-            );
+            let products = [&fine[index], &high[index]];
+            let biases = scan.query.biases(L::BYTE_OFFSET);
+            let reaching = masks[index] & meta.reaching(products, biases, scan);
+            if reaching != 0 {
+                meta.add_candidates(products, biases, scan, tile, reaching);
+            }
         }
         (others, next)
     }
@@ -236,28 +235,21 @@ impl<L: Lanes> Meta<L> {
         }
     }
 
-    /// Adds a candidate to a scan for each record of `mask` whose cosine may be between floor and ceiling. `fine` and
-    /// `high` are the dot products of the query with the records' bytes, which are codes plus `byte_offset`, and with their
-    /// high nibbles.
+    /// The estimates and the errors of cosines. `fine` and `high` are the products of the query with the fine codes and the
+    /// high nibbles of the records: the dot products plus `biases`.
     ///
     /// # Safety
     /// As for [`scan_codes`].
     #[inline(always)]
-    pub(crate) unsafe fn add_candidates(
+    unsafe fn bounds(
         &self,
-        fine: &[i32; TILE_RECORDS],
-        high: &[i32; TILE_RECORDS],
-        byte_offset: i32,
-        scan: &mut Scan<'_>,
-        tile: usize,
-        mask: u16,
-    ) {
-        let query = scan.query;
-        let weights = &query.weights;
-        // SAFETY: the caller's contract; each candidate that is added is written to the room that was reserved.
+        [fine, high]: [&[i32; TILE_RECORDS]; 2],
+        biases: [i32; 2],
+        weights: &Weights,
+    ) -> (L::Floats, L::Floats) {
+        // SAFETY: the caller's contract.
         unsafe {
-            let fine = L::floats(fine, byte_offset * query.codes.fine_sum - query.axis_dot);
-            let high = L::floats(high, query.codes.coarse.bias);
+            let (fine, high) = (L::floats(fine, biases[0]), L::floats(high, biases[1]));
             // The order of the operations determines the bits of the result. `reference` uses the same order.
             let sum = L::add(
                 L::mul(L::splat(weights.fine), fine),
@@ -274,12 +266,48 @@ impl<L: Lanes> Meta<L> {
                     L::splat(weights.head_slack),
                 ),
             );
-            let highest = L::add(estimate, error);
-            let mut kept = mask & L::at_least(highest, L::splat(scan.floor));
-            if kept == 0 {
-                return;
-            }
+            (estimate, error)
+        }
+    }
+
+    /// A bit for each record whose cosine may reach the floor of a scan. The arguments are as for [`Meta::bounds`].
+    ///
+    /// # Safety
+    /// As for [`scan_codes`].
+    #[inline(always)]
+    pub(crate) unsafe fn reaching(
+        &self,
+        products: [&[i32; TILE_RECORDS]; 2],
+        biases: [i32; 2],
+        scan: &Scan<'_>,
+    ) -> u16 {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let (estimate, error) = self.bounds(products, biases, &scan.query.weights);
+            L::at_least(L::add(estimate, error), L::splat(scan.floor))
+        }
+    }
+
+    /// Adds a candidate to a scan for each record of `reaching` whose cosine may be between the floor of the record and the
+    /// ceiling.
+    ///
+    /// # Safety
+    /// As for [`scan_codes`].
+    #[inline(always)]
+    pub(crate) unsafe fn add_candidates(
+        &self,
+        products: [&[i32; TILE_RECORDS]; 2],
+        biases: [i32; 2],
+        scan: &mut Scan<'_>,
+        tile: usize,
+        reaching: u16,
+    ) {
+        // SAFETY: the caller's contract; each candidate that is added is written to the room that was reserved.
+        unsafe {
+            let (estimate, error) = self.bounds(products, biases, &scan.query.weights);
+            let mut kept = reaching;
             if let Some(HigherFloor { floor, except }) = scan.higher {
+                let highest = L::add(estimate, error);
                 kept &= L::at_least(highest, L::splat(floor)) | bits_of_tile(except, tile);
             }
             kept &= L::at_least(L::splat(scan.ceiling), L::sub(estimate, error));

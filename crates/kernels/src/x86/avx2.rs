@@ -1,16 +1,21 @@
 //! AVX2. Its product of bytes saturates, so the operands are arranged such that no sum leaves the range.
 
 use std::arch::x86_64::{
-    __m256i, _mm256_abs_epi8, _mm256_add_epi16, _mm256_add_epi32, _mm256_madd_epi16,
-    _mm256_maddubs_epi16, _mm256_set1_epi16, _mm256_setzero_si256, _mm256_sign_epi8,
-    _mm256_slli_epi16, _mm256_srai_epi16, _mm256_storeu_si256,
+    __m256i, _mm256_abs_epi8, _mm256_add_epi8, _mm256_add_epi16, _mm256_add_epi32,
+    _mm256_and_si256, _mm256_avg_epu8, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_set1_epi8,
+    _mm256_set1_epi16, _mm256_setzero_si256, _mm256_sign_epi8, _mm256_srli_epi16,
+    _mm256_storeu_si256,
 };
 
-use super::products::{DIMS, Multiplier, OPERAND_BYTES, Products, fits, scan_by_products};
+use super::products::{
+    DIMS, Multiplier, OPERAND_BYTES, Products, QUERIES, fits, pack_row, scan_by_products,
+};
 use super::ymm::{Multiply, Ymm};
 use crate::codes::Codes;
 use crate::kernel::{Kernel, kernel};
 use crate::lanes::Lanes;
+use crate::layout::TILE_RECORDS;
+use crate::query::Query;
 use crate::residence::Residence;
 use crate::scan::Scan;
 
@@ -76,42 +81,128 @@ impl Multiply for Pairs {
     }
 }
 
-/// Queries whose sums are in registers: those of products with bytes, and those with nibbles, which have sums of two kinds.
+/// Queries whose sums are in registers.
 const ROWS: usize = 4;
-const PAIR: usize = 2;
 /// Groups of four dimensions in one operand.
 const WORDS: usize = DIMS / 4;
-/// Groups of four dimensions whose products with nibbles fit an i16: at most 8 * 2 * 15 * 127 = 30,480.
-const SUMMED: usize = 8;
+/// What is added to the codes in an operand.
+const OFFSET: i16 = 8;
+
+/// Adds `unit` times the products of an operand of codes with four rows of an operand of queries, from `at` on, to `out`, or
+/// overwrites it.
+///
+/// The codes are of -8..=8, stored plus 8. The products of the even and of the odd pairs of dimensions are summed in an i16, which
+/// begins with what these 8 add to it, negated. In the end it is at most 32 * 8 * 127 = 32,512. Before, it may wrap.
+///
+/// The total is in memory, because the sums of 16 bits and the operands take the registers.
+///
+/// # Safety
+/// The CPU has AVX2, `queries` and `codes` are operands, and `at` is at most 12.
+#[target_feature(enable = "avx2")]
+unsafe fn add_products(
+    queries: *const u8,
+    at: usize,
+    codes: *const u8,
+    unit: i16,
+    overwrite: bool,
+    out: &mut [[i32; TILE_RECORDS]; ROWS],
+) {
+    type Lanes = Ymm<Pairs>;
+    // SAFETY: the caller guarantees the operands.
+    unsafe {
+        let mut short = [[_mm256_setzero_si256(); 2]; ROWS];
+        for (row, short) in short.iter_mut().enumerate() {
+            *short = Lanes::repeat(queries.add(OPERAND_BYTES + (at + row) * 4).cast());
+        }
+        let queries = queries.add(at * DIMS);
+        for word in 0..WORDS {
+            let codes = Lanes::operand(codes.add(word * DIMS).cast());
+            for (row, short) in short.iter_mut().enumerate() {
+                let operand = Lanes::repeat(queries.add(row * DIMS + word * 4).cast());
+                for half in 0..2 {
+                    let pairs = _mm256_maddubs_epi16(codes[half], operand[half]);
+                    short[half] = _mm256_add_epi16(short[half], pairs);
+                }
+            }
+        }
+        for (out, short) in out.iter_mut().zip(short) {
+            let mut sums = short.map(|short| _mm256_madd_epi16(short, _mm256_set1_epi16(unit)));
+            if !overwrite {
+                let before = Lanes::operand(out.as_ptr().cast());
+                for half in 0..2 {
+                    sums[half] = _mm256_add_epi32(sums[half], before[half]);
+                }
+            }
+            *out = Lanes::sums(sums);
+        }
+    }
+}
+
+impl Pairs {
+    /// Writes the sums over all steps of `units[n]` times the products with operand `n` of a step.
+    #[inline(always)]
+    unsafe fn multiply<const N: usize>(
+        queries: *const u8,
+        codes: *const u8,
+        steps: usize,
+        rows: usize,
+        units: [i16; N],
+        out: &mut Products,
+    ) {
+        for (out, at) in out
+            .0
+            .as_chunks_mut()
+            .0
+            .iter_mut()
+            .zip((0..rows).step_by(ROWS))
+        {
+            for step in 0..steps {
+                for (n, unit) in units.into_iter().enumerate() {
+                    // SAFETY: the caller guarantees the CPU, `steps` operands of queries and `N` times as many of codes.
+                    unsafe {
+                        let queries = queries.add(step * Self::QUERIES_BYTES);
+                        let codes = codes.add((step * N + n) * OPERAND_BYTES);
+                        add_products(queries, at, codes, unit, step + n == 0, out);
+                    }
+                }
+            }
+        }
+    }
+}
 
 impl Multiplier for Pairs {
     type Lanes = Ymm<Self>;
-    /// Products of 16 bits take less than products of bytes whose signs must be moved.
-    const FINE_BYTES: usize = 2;
+    /// Also what each sum of a query begins with: the even and the odd pairs of dimensions have a sum each.
+    const QUERIES_BYTES: usize = OPERAND_BYTES + QUERIES * 4;
 
-    /// Of each four codes, the even ones and then the odd ones.
     #[inline(always)]
-    fn pack_fine(codes: &[i8; DIMS], row: &mut [u8]) {
-        let four = |four: &[i8; 4]| [four[0], four[2], four[1], four[3]];
-        let codes = codes.as_chunks().0.iter().flat_map(four);
-        for (bytes, code) in row.as_chunks_mut().0.iter_mut().zip(codes) {
-            *bytes = i16::from(code).to_le_bytes();
+    fn pack(codes: &[i8; DIMS], row: usize, operand: &mut [u8]) {
+        pack_row(codes, row, operand);
+        let mut first = [0; 2];
+        for (at, code) in codes.iter().enumerate() {
+            first[at / 2 % 2] -= OFFSET * i16::from(*code);
         }
+        let first = first.map(i16::to_le_bytes);
+        operand[OPERAND_BYTES + row * 4..][..4].copy_from_slice(first.as_flattened());
     }
 
-    /// Of each four codes of eight records, the even ones and then the odd ones.
+    /// Two operands for each step: a code is `16 * h + l` with `h` of -8..=8 in the first and `l` of -8..=7 in the second one.
     #[inline(always)]
     unsafe fn fine_operands(tile: *const u8, steps: usize, out: *mut u8) -> *const u8 {
-        for word in 0..steps * WORDS {
-            // SAFETY: the caller guarantees the CPU, and `steps` operands in the tile and in `out`.
+        for (step, word) in (0..steps).flat_map(|step| (0..WORDS).map(move |word| (step, word))) {
+            // SAFETY: the caller guarantees the CPU, `steps` operands in the tile and twice as many in `out`.
             unsafe {
-                let codes = Self::Lanes::byte_codes(tile.add(word * DIMS));
-                for (half, codes) in codes.into_iter().enumerate() {
-                    let even = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(codes));
-                    let odd = _mm256_srai_epi16::<8>(codes);
-                    let out = out.add(word * 2 * DIMS + half * 32);
-                    _mm256_storeu_si256(out.cast(), even);
-                    _mm256_storeu_si256(out.add(DIMS).cast(), odd);
+                let bytes = Self::Lanes::operand(tile.add((step * WORDS + word) * DIMS).cast());
+                for (half, bytes) in bytes.into_iter().enumerate() {
+                    // A byte is its code plus 128: the average is half of the code plus 136.
+                    let halved = _mm256_avg_epu8(bytes, _mm256_set1_epi8(7));
+                    let high =
+                        _mm256_and_si256(_mm256_srli_epi16::<3>(halved), _mm256_set1_epi8(31));
+                    let low = _mm256_add_epi8(bytes, _mm256_set1_epi8(8));
+                    let low = _mm256_and_si256(low, _mm256_set1_epi8(15));
+                    let out = out.add(step * 2 * OPERAND_BYTES + word * DIMS + half * 32);
+                    _mm256_storeu_si256(out.cast(), high);
+                    _mm256_storeu_si256(out.add(OPERAND_BYTES).cast(), low);
                 }
             }
         }
@@ -126,30 +217,8 @@ impl Multiplier for Pairs {
         rows: usize,
         out: &mut Products,
     ) {
-        for (rows, at) in out.0.chunks_exact_mut(ROWS).zip((0..rows).step_by(ROWS)) {
-            // SAFETY: the caller guarantees the CPU and `steps` operands of 2048 bytes on either side.
-            unsafe {
-                let mut sums = [Self::Lanes::zero(); ROWS];
-                for step in 0..steps {
-                    let queries = queries.add(step * 2 * OPERAND_BYTES + at * 2 * DIMS);
-                    let codes = codes.add(step * 2 * OPERAND_BYTES);
-                    for pair in 0..2 * WORDS {
-                        let codes = Self::Lanes::operand(codes.add(pair * DIMS).cast());
-                        for (row, sums) in sums.iter_mut().enumerate() {
-                            let query = queries.add(row * 2 * DIMS + pair * 4);
-                            let operand = Self::Lanes::repeat(query.cast());
-                            for half in 0..2 {
-                                let products = _mm256_madd_epi16(codes[half], operand[half]);
-                                sums[half] = _mm256_add_epi32(sums[half], products);
-                            }
-                        }
-                    }
-                }
-                for (row, sums) in rows.iter_mut().zip(sums) {
-                    *row = Self::Lanes::sums(sums);
-                }
-            }
-        }
+        // SAFETY: the caller's contract.
+        unsafe { Self::multiply(queries, codes, steps, rows, [16, 1], out) }
     }
 
     #[inline(always)]
@@ -160,37 +229,64 @@ impl Multiplier for Pairs {
         rows: usize,
         out: &mut Products,
     ) {
-        for (rows, at) in out.0.chunks_exact_mut(PAIR).zip((0..rows).step_by(PAIR)) {
-            // SAFETY: as above.
-            unsafe {
-                let mut sums = [Self::Lanes::zero(); PAIR];
-                let parts = (0..steps).flat_map(|step| [(step, 0), (step, SUMMED)]);
-                for (step, first) in parts {
-                    let queries = queries.add(step * OPERAND_BYTES + at * DIMS + first * 4);
-                    let codes = codes.add(step * OPERAND_BYTES + first * DIMS);
-                    let mut short = [[_mm256_setzero_si256(); 2]; PAIR];
-                    for word in 0..SUMMED {
-                        let codes = Self::Lanes::operand(codes.add(word * DIMS).cast());
-                        for (row, short) in short.iter_mut().enumerate() {
-                            let operand = queries.add(row * DIMS + word * 4);
-                            let operand = Self::Lanes::repeat(operand.cast());
-                            for half in 0..2 {
-                                let pairs = _mm256_maddubs_epi16(codes[half], operand[half]);
-                                short[half] = _mm256_add_epi16(short[half], pairs);
-                            }
-                        }
-                    }
-                    for (sums, short) in sums.iter_mut().zip(short) {
-                        for half in 0..2 {
-                            let four = _mm256_madd_epi16(short[half], _mm256_set1_epi16(1));
-                            sums[half] = _mm256_add_epi32(sums[half], four);
-                        }
-                    }
-                }
-                for (row, sums) in rows.iter_mut().zip(sums) {
-                    *row = Self::Lanes::sums(sums);
-                }
-            }
+        // SAFETY: the caller's contract.
+        unsafe { Self::multiply(queries, codes, steps, rows, [1], out) }
+    }
+
+    #[inline(always)]
+    fn biases(query: &Query) -> [i32; 2] {
+        [-query.axis_dot, 0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AVX2;
+    use crate::check::{same, skipped};
+    use crate::codec::Codec;
+    use crate::codes::Codes;
+    use crate::layout::Layout;
+    use crate::reference;
+    use crate::residence::Residence;
+    use crate::scan::{Candidate, Scan};
+    use crate::steps::Steps;
+
+    #[test]
+    fn sums_of_16_bits_hold_the_largest_products() {
+        if !(AVX2.available)() {
+            skipped("this CPU lacks AVX2");
+            return;
         }
+        let layout = Layout::new(256, 128, 128).expect("valid bands");
+        let vectors = [1.0, -1.0].map(|sign: f32| vec![sign / 16.0; 256]);
+        let codec = Codec::new(layout, Steps::train(&layout, &vectors[0]));
+        let mut codes = Codes::new(layout, 2);
+        for (slot, vector) in vectors.iter().enumerate() {
+            codec.encode(vector, slot, &mut codes);
+        }
+        assert_eq!(codes.tile(0)[..8], [255, 255, 255, 255, 1, 1, 1, 1]);
+        let queries = [0, 1, 0, 1, 0].map(|at: usize| codec.query(&vectors[at]));
+        assert!(queries[0].codes.head.iter().all(|&code| code == 127));
+
+        let found = |scan_codes: &dyn Fn(&mut [Scan<'_>])| {
+            let mut found: [Vec<Candidate>; 5] = Default::default();
+            let scans = queries.iter().zip(&mut found).map(|(query, found)| Scan {
+                query,
+                mask: &[u64::MAX; 64],
+                floor: -2.0,
+                higher: None,
+                ceiling: 2.0,
+                found,
+            });
+            scan_codes(&mut scans.collect::<Vec<_>>());
+            found.concat()
+        };
+        let expected = found(&|scans| reference::scan_codes(&codes, scans));
+        // SAFETY: the kernel is available, and the queries have the codes' layout.
+        let scanned = found(&|scans| unsafe {
+            (AVX2.scan_codes)(&codes, Residence::Memory, scans);
+        });
+        assert_eq!(expected.len(), 10);
+        assert!(same(&scanned, &expected));
     }
 }

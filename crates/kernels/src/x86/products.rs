@@ -4,8 +4,9 @@ use crate::aligned::AlignedBytes;
 use crate::codes::Codes;
 use crate::lanes::Lanes;
 use crate::layout::{Layout, TILE_RECORDS};
+use crate::query::Query;
 use crate::scan::Scan;
-use crate::scan_codes::{Meta, valid_lanes};
+use crate::scan_codes::{CACHE_LINE, Meta, valid_lanes};
 
 /// Queries in one product.
 pub(super) const QUERIES: usize = 16;
@@ -25,18 +26,18 @@ pub(super) struct Products(pub(super) [[i32; TILE_RECORDS]; QUERIES]);
 /// `multiply` and `multiply_nibbles` may be called only between `begin` and `end` on the same thread, and all of them only if
 /// the CPU and the operating system support the instructions and the caller is compiled for them.
 pub(super) trait Multiplier {
-    /// The operations for what is made of the products. Their `BYTE_OFFSET` is that of the fine codes.
+    /// The operations for what is made of the products.
     type Lanes: Lanes;
-    /// Bytes of a fine code in an operand.
-    const FINE_BYTES: usize = 1;
+    /// Bytes of an operand of sixteen queries.
+    const QUERIES_BYTES: usize = OPERAND_BYTES;
 
     unsafe fn begin() {}
-    /// Writes 64 fine codes of a query as its row of an operand.
+    /// Writes 64 codes of a query as a row of an operand.
     #[inline(always)]
-    fn pack_fine(codes: &[i8; DIMS], row: &mut [u8]) {
-        pack_bytes(codes, row);
+    fn pack(codes: &[i8; DIMS], row: usize, operand: &mut [u8]) {
+        pack_row(codes, row, operand);
     }
-    /// Operands of the fine codes of a tile, which may be written to `out`.
+    /// Operands of the fine codes of a tile, which may be written to `out`: it has room for two for each step.
     #[inline(always)]
     unsafe fn fine_operands(tile: *const u8, _steps: usize, _out: *mut u8) -> *const u8 {
         tile
@@ -62,6 +63,11 @@ pub(super) trait Multiplier {
         // SAFETY: the caller's contract.
         unsafe { Self::multiply_fine(queries, codes, steps, rows, out) }
     }
+    /// What the products with fine codes and with nibbles contain in addition to the dot products.
+    #[inline(always)]
+    fn biases(query: &Query) -> [i32; 2] {
+        query.biases(Self::Lanes::BYTE_OFFSET)
+    }
     unsafe fn end() {}
 }
 
@@ -70,6 +76,9 @@ pub(super) fn fits(layout: &Layout) -> bool {
     layout.fine().is_multiple_of(DIMS) && layout.coarse().is_multiple_of(DIMS)
 }
 
+/// Tiles whose operands stay in the L1 cache with those of sixteen queries.
+const TILES: usize = 4;
+
 /// [`scan_codes`](crate::scan_codes::scan_codes) by products of sixteen queries at a time.
 ///
 /// # Safety
@@ -77,62 +86,37 @@ pub(super) fn fits(layout: &Layout) -> bool {
 #[inline(always)]
 pub(super) unsafe fn scan_by_products<M: Multiplier>(codes: &Codes, scans: &mut [Scan<'_>]) {
     let layout = codes.layout();
-    let (fine_steps, high_steps) = (layout.fine() / DIMS, layout.coarse() / DIMS);
     let packed = packed_queries::<M>(&layout, scans);
-    let mut nibbles = AlignedBytes::default();
-    nibbles.resize(layout.coarse() * TILE_RECORDS);
-    let zero = Products([[0; TILE_RECORDS]; QUERIES]);
-    let (mut fine, mut high) = (zero, zero);
-    let fine_bytes = fine_steps * OPERAND_BYTES * M::FINE_BYTES;
-    let mut wide = AlignedBytes::default();
-    wide.resize(fine_bytes);
-    let group_bytes = fine_bytes + high_steps * OPERAND_BYTES;
+    let group_bytes = layout.head_dims() / DIMS * M::QUERIES_BYTES;
+    let needed: Vec<usize> = (0..codes.records().div_ceil(TILE_RECORDS))
+        .filter(|&tile| is_needed(scans, tile, valid_lanes(codes, tile)))
+        .collect();
+    let mut operands: [AlignedBytes; TILES] = Default::default();
+    for operands in &mut operands {
+        operands.resize((2 * layout.fine() + layout.coarse()) * TILE_RECORDS);
+    }
+    let mut tiles: Vec<TileOperands<M>> = Vec::with_capacity(TILES);
+    let mut products = [Products([[0; TILE_RECORDS]; QUERIES]); 2];
 
-    // SAFETY: the caller's contract. A tile has 1024 bytes for each 64 fine dimensions, then the packed nibbles of the
-    // coarse dimensions, which `unpack` expands to 1024 bytes for each 64 dimensions, then scales and norms. `packed`
-    // has a group's operands in the same order.
+    // SAFETY: the caller's contract. `packed` has the operands of each group. Any address may be prefetched.
     unsafe {
         M::begin();
-        for tile in 0..codes.records().div_ceil(TILE_RECORDS) {
-            let valid = valid_lanes(codes, tile);
-            let is_needed = |scan: &Scan<'_>| scan.tile_mask(tile) & valid != 0;
-            if !scans.iter().any(is_needed) {
-                continue;
+        for first in (0..needed.len()).step_by(TILES) {
+            let (now, later) = needed[first..].split_at(TILES.min(needed.len() - first));
+            for &tile in later.iter().take(TILES) {
+                for line in codes.tile(tile).chunks(CACHE_LINE) {
+                    M::Lanes::prefetch(line.as_ptr());
+                }
             }
-            let bytes = codes.tile(tile);
-            unpack(
-                &bytes[layout.coarse_offset()..layout.meta_offset()],
-                nibbles.as_mut_bytes(),
-            );
-            let fine_codes =
-                M::fine_operands(bytes.as_ptr(), fine_steps, wide.as_mut_bytes().as_mut_ptr());
-            let meta = Meta::<M::Lanes>::load(bytes.as_ptr().add(layout.meta_offset()));
+            tiles.clear();
+            for (&tile, operands) in now.iter().zip(&mut operands) {
+                let operands = operands.as_mut_bytes();
+                tiles.push(TileOperands::new(codes, tile, operands));
+            }
             let groups = packed.as_bytes().chunks_exact(group_bytes);
             for (queries, scans) in groups.zip(scans.chunks_mut(QUERIES)) {
-                if !scans.iter().any(is_needed) {
-                    continue;
-                }
-                let queries = queries.as_ptr();
-                if fine_steps > 0 {
-                    M::multiply_fine(queries, fine_codes, fine_steps, scans.len(), &mut fine);
-                }
-                if high_steps > 0 {
-                    let queries = queries.add(fine_bytes);
-                    let nibbles = nibbles.as_bytes().as_ptr();
-                    M::multiply_nibbles(queries, nibbles, high_steps, scans.len(), &mut high);
-                }
-                for (row, scan) in scans.iter_mut().enumerate() {
-                    let mask = scan.tile_mask(tile) & valid;
-                    if mask != 0 {
-                        meta.add_candidates(
-                            &fine.0[row],
-                            &high.0[row],
-                            M::Lanes::BYTE_OFFSET,
-                            scan,
-                            tile,
-                            mask,
-                        );
-                    }
+                for tile in &tiles {
+                    tile.scan(&layout, queries.as_ptr(), scans, &mut products);
                 }
             }
         }
@@ -140,33 +124,113 @@ pub(super) unsafe fn scan_by_products<M: Multiplier>(codes: &Codes, scans: &mut 
     }
 }
 
+/// Whether a scan has one of the `valid` lanes of a tile in its mask.
+#[inline(always)]
+fn is_needed(scans: &[Scan<'_>], tile: usize, valid: u16) -> bool {
+    scans.iter().any(|scan| scan.tile_mask(tile) & valid != 0)
+}
+
+/// A tile whose codes are operands.
+struct TileOperands<M: Multiplier> {
+    tile: usize,
+    /// The lanes that hold records.
+    valid: u16,
+    fine: *const u8,
+    high: *const u8,
+    meta: Meta<M::Lanes>,
+}
+
+impl<M: Multiplier> TileOperands<M> {
+    /// `operands` has room for those of the tile. They are not moved while the result is used.
+    ///
+    /// # Safety
+    /// As for [`scan_by_products`].
+    #[inline(always)]
+    unsafe fn new(codes: &Codes, tile: usize, operands: &mut [u8]) -> Self {
+        let layout = codes.layout();
+        let bytes = codes.tile(tile);
+        let (fine, high) = operands.split_at_mut(2 * layout.fine() * TILE_RECORDS);
+        unpack(&bytes[layout.coarse_offset()..layout.meta_offset()], high);
+        // SAFETY: the caller's contract. A tile has 1024 bytes for each 64 fine dimensions, then the packed nibbles of the
+        // coarse dimensions, which `unpack` expands to 1024 bytes for each 64 dimensions, then scales and norms.
+        unsafe {
+            Self {
+                tile,
+                valid: valid_lanes(codes, tile),
+                fine: M::fine_operands(bytes.as_ptr(), layout.fine() / DIMS, fine.as_mut_ptr()),
+                high: high.as_ptr(),
+                meta: Meta::load(bytes.as_ptr().add(layout.meta_offset())),
+            }
+        }
+    }
+
+    /// Scans the tile for a group of queries.
+    ///
+    /// # Safety
+    /// As for [`scan_by_products`]; the operands exist, and `queries` are those of the scans.
+    #[inline(always)]
+    unsafe fn scan(
+        &self,
+        layout: &Layout,
+        queries: *const u8,
+        scans: &mut [Scan<'_>],
+        [fine, high]: &mut [Products; 2],
+    ) {
+        if !is_needed(scans, self.tile, self.valid) {
+            return;
+        }
+        let (fine_steps, high_steps) = (layout.fine() / DIMS, layout.coarse() / DIMS);
+        // SAFETY: the caller's contract.
+        unsafe {
+            if fine_steps > 0 {
+                M::multiply_fine(queries, self.fine, fine_steps, scans.len(), fine);
+            }
+            if high_steps > 0 {
+                let queries = queries.add(fine_steps * M::QUERIES_BYTES);
+                M::multiply_nibbles(queries, self.high, high_steps, scans.len(), high);
+            }
+            // Few queries have a candidate in a tile. They are found first, without a branch for each query.
+            let (mut reaching, mut rows) = ([0; QUERIES], 0_u32);
+            for (row, scan) in scans.iter().enumerate() {
+                let products = [&fine.0[row], &high.0[row]];
+                let biases = M::biases(scan.query);
+                reaching[row] = scan.tile_mask(self.tile)
+                    & self.valid
+                    & self.meta.reaching(products, biases, scan);
+                rows |= u32::from(reaching[row] != 0) << row;
+            }
+            while rows != 0 {
+                let row = rows.trailing_zeros() as usize;
+                rows &= rows - 1;
+                let products = [&fine.0[row], &high.0[row]];
+                let scan = &mut scans[row];
+                let biases = M::biases(scan.query);
+                let meta = &self.meta;
+                meta.add_candidates(products, biases, scan, self.tile, reaching[row]);
+            }
+        }
+    }
+}
+
 /// The codes of each sixteen queries. 64 dimensions of one query are next to the same 64 dimensions of the next query.
 fn packed_queries<M: Multiplier>(layout: &Layout, scans: &[Scan<'_>]) -> AlignedBytes {
-    let fine_bytes = layout.fine() * QUERIES * M::FINE_BYTES;
-    let group_bytes = fine_bytes + layout.coarse() * QUERIES;
+    let group_bytes = layout.head_dims() / DIMS * M::QUERIES_BYTES;
     let mut packed = AlignedBytes::default();
     packed.resize(scans.len().div_ceil(QUERIES) * group_bytes);
     let groups = packed.as_mut_bytes().chunks_exact_mut(group_bytes);
     for (group, scans) in groups.zip(scans.chunks(QUERIES)) {
-        let (fine, high) = group.split_at_mut(fine_bytes);
         for (row, scan) in scans.iter().enumerate() {
-            let (fine_codes, high_codes) = scan.query.codes.head.split_at(layout.fine());
-            let row_bytes = DIMS * M::FINE_BYTES;
-            let operands = fine.chunks_exact_mut(row_bytes * QUERIES);
-            for (operand, codes) in operands.zip(fine_codes.as_chunks().0) {
-                M::pack_fine(codes, &mut operand[row * row_bytes..][..row_bytes]);
-            }
-            let operands = high.chunks_exact_mut(OPERAND_BYTES);
-            for (operand, codes) in operands.zip(high_codes.as_chunks().0) {
-                pack_bytes(codes, &mut operand[row * DIMS..]);
+            let operands = group.chunks_exact_mut(M::QUERIES_BYTES);
+            for (operand, codes) in operands.zip(scan.query.codes.head.as_chunks().0) {
+                M::pack(codes, row, operand);
             }
         }
     }
     packed
 }
 
-fn pack_bytes(codes: &[i8; DIMS], row: &mut [u8]) {
-    for (byte, code) in row.iter_mut().zip(codes) {
+pub(super) fn pack_row(codes: &[i8; DIMS], row: usize, operand: &mut [u8]) {
+    for (byte, code) in operand[row * DIMS..].iter_mut().zip(codes) {
         *byte = code.cast_unsigned();
     }
 }
