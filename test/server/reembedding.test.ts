@@ -17,10 +17,10 @@ const models = {
   short: shortModel(path.join(root, 'short')),
 };
 const PATH = '/v1/databases/db/reembedding';
-/** Records of a batch. It ends with the write that reaches 256 records, and `fill` writes 100 at a time. */
-const BATCH = 300;
+/** Records of a batch. */
+const BATCH = 256;
 /** Requests to a held model that embed one batch, 32 texts at a time. */
-const BATCH_REQUESTS = 10;
+const BATCH_REQUESTS = 8;
 /** Requests to a held model that a process has not loaded yet, until it has embedded one batch. */
 const FIRST_BATCH_REQUESTS = 1 + BATCH_REQUESTS;
 const SUBJECTS = ['a tower', 'a river', 'an engine', 'a comet', 'a falcon', 'a violin', 'a glacier'];

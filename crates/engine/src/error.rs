@@ -260,6 +260,8 @@ impl Error {
             Self::Store(error) => error.code(),
             Self::Lock(LockError::Held { .. } | LockError::Own { .. }) => "data_locked",
             Self::Lock(LockError::Io { source, .. })
+            | Self::File { source, .. }
+            | Self::IndexFiles(FileError::Io { source, .. })
                 if matches!(
                     source.kind(),
                     io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
@@ -267,9 +269,9 @@ impl Error {
             {
                 "disk_full"
             }
-            Self::Lock(LockError::Io { .. }) => "store_failed",
-            Self::File { source, .. } if source.kind() == io::ErrorKind::StorageFull => "disk_full",
-            Self::File { .. } | Self::IndexFiles(_) => "store_failed",
+            Self::Lock(LockError::Io { .. }) | Self::File { .. } | Self::IndexFiles(_) => {
+                "store_failed"
+            }
             Self::Internal { .. } => "internal",
         }
     }

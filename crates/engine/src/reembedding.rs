@@ -1,309 +1,130 @@
-//! Re-embedding: a second store copies the commits of a database, with the vectors of another model, or of other columns.
+//! Re-embedding: the vectors of another model, or of other columns, are made beside those of the database and then take their
+//! place.
 
-use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::Arc;
 
-use crate::disk::{Disk, remove_if_exists};
+use serde_json::{Value, json};
+
+use crate::columns::BLOCK_RECORDS;
 use crate::error::Error;
+use crate::json::time_text;
 use crate::record::{Vectors, record_hash};
-use crate::runtime::now_ms;
 use crate::settings::{PassageSettings, RecordText, Settings, TextLine};
-use crate::store::{
-    CREATED_AT, CommitRange, CopiedRecord, FeedData, Header, Reader, SETTINGS, Store, StoreError,
-    store_path,
-};
+use crate::snapshot::FileId;
+use crate::store::{NextModel, NextReached, NextRecord, Reader, StoreError};
 use crate::write::{Embedded, TextVectors, VectorSource, parse_data};
 
-/// Approximate records of a batch. Their texts are embedded in a few seconds, so a crash loses little work.
-const BATCH_RECORDS: u64 = 256;
+/// Records of a batch. Their texts are embedded in a few seconds, so a crash loses little work.
+const BATCH_RECORDS: usize = 256;
 
-/// The key of the time when the re-embedding began, milliseconds since 1970.
-const STARTED_AT: &str = "reembedding_started_at";
+/// Bytes of the data and the vectors of the records of a batch before it ends, because long records have thousands of vectors.
+const BATCH_BYTES: usize = 8 << 20;
 
-/// The key of the position of the database's last change when the re-embedding began. Records that were deleted
-/// before are not in the store.
-const STARTED_FROM: &str = "reembedding_started_from";
-
-/// The database whose commits a re-embedding store copies.
-pub(crate) struct Source<'a> {
-    /// The time of its creation, milliseconds since 1970.
-    pub(crate) created_at: i64,
-    /// The epoch of its change feed.
-    pub(crate) epoch: [u8; 16],
-    pub(crate) reader: &'a Reader,
-}
-
-/// A store that replaces the store of its database once it has all commits.
-#[derive(Debug)]
-pub(crate) struct ReembeddingStore {
+/// A re-embedding as the store has it.
+pub(crate) struct Reembedding {
     pub(crate) settings: Settings,
-    /// Milliseconds since 1970.
-    pub(crate) started_at: i64,
-    /// The number of records in the store.
-    pub(crate) done: u64,
-    /// The position of the database's last change when the re-embedding began.
-    started_from: u64,
-    store: Store,
+    next: NextModel,
 }
 
-impl ReembeddingStore {
-    /// Creates an empty store for `database` in `directory`.
+impl Reembedding {
+    /// The re-embedding of a store; `None` without one.
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub(crate) fn create(
-        disk: &Arc<dyn Disk>,
-        directory: &Path,
-        settings: Settings,
-        database: &Source<'_>,
-    ) -> Result<Self, Error> {
-        let (created_at, epoch) = (database.created_at, database.epoch);
-        let started_from = database.reader.feed(0, 0, FeedData::None)?.last;
-        let json = settings.to_stored();
-        let started_at = now_ms();
-        let create = || {
-            let mut store = Store::create(disk, &store_path(directory), &json)?;
-            store.set_epoch(epoch)?;
-            store.set_meta(CREATED_AT, &created_at.to_le_bytes())?;
-            store.set_meta(STARTED_AT, &started_at.to_le_bytes())?;
-            store.set_meta(STARTED_FROM, &started_from.to_le_bytes())?;
-            Ok::<_, StoreError>(store)
+    pub(crate) fn of(reader: &Reader) -> Result<Option<Self>, Error> {
+        let Some(next) = reader.next_model()? else {
+            return Ok(None);
         };
-        let store = create().inspect_err(|_| {
-            // The error of the creation is the one to report.
-            let _ = remove_if_exists(&**disk, directory);
-        })?;
-        Ok(Self {
-            settings,
-            started_at,
-            done: 0,
-            started_from,
-            store,
+        let settings = Settings::from_stored(Some(next.settings.clone()))?;
+        Ok(Some(Self { settings, next }))
+    }
+
+    /// How far it has come.
+    pub(crate) fn reached(&self) -> NextReached {
+        self.next.reached
+    }
+
+    /// `embed`, `model`, `fingerprint`, `done` and `started_at`.
+    pub(crate) fn describe(&self) -> Value {
+        let mut settings = self.settings.to_json();
+        json!({
+            "embed": settings.remove("embed"),
+            "model": self.settings.model,
+            "fingerprint": self.settings.fingerprint,
+            "done": self.next.done,
+            "started_at": time_text(self.next.reached.started_at),
         })
     }
 
-    /// Opens a store to continue it. `None` when the store is damaged, or is from another epoch: such a store may have
-    /// records that the database never had.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
-    pub(crate) fn open(
-        disk: &Arc<dyn Disk>,
-        directory: &Path,
-        epoch: [u8; 16],
-    ) -> Result<Option<Self>, Error> {
-        let store = match Store::open(disk, &store_path(directory)) {
-            Err(error) if error.code() == "damaged" => return Ok(None),
-            opened => opened?,
-        };
-        if store.restored().is_some() || store.epoch() != epoch {
-            return Ok(None);
-        }
-        let reader = store.reader();
-        let number = |key| -> Result<u64, StoreError> {
-            let bytes = reader.meta(key)?.and_then(|bytes| bytes.try_into().ok());
-            Ok(bytes.map_or(0, u64::from_le_bytes))
-        };
-        Ok(Some(Self {
-            settings: Settings::from_stored(reader.meta(SETTINGS)?)?,
-            started_at: number(STARTED_AT)?.cast_signed(),
-            done: reader.count()?,
-            started_from: number(STARTED_FROM)?,
-            store,
-        }))
-    }
-
-    /// Whether the store can continue: it is of the history `epoch`, and the feed has all deletions that the store
-    /// lacks. `removed` is the position of the last change that was removed from the feed.
-    pub(crate) fn is_current(&self, epoch: [u8; 16], removed: u64) -> bool {
-        let known = self.started_from.max(self.store.last_position());
-        self.store.epoch() == epoch && (removed <= known || self.store.version() == 0)
-    }
-
-    /// Takes over the settings of the database that no vector depends on, and the states of its syncs. `source` is its
-    /// reader, after its last commit.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
-    pub(crate) fn configure(&mut self, database: &Settings, source: &Reader) -> Result<(), Error> {
-        for (key, state) in source.sync_states()? {
-            self.store.set_meta(&key, &state)?;
-        }
-        let settings = database.with_vectors_of(&self.settings);
-        if settings != self.settings {
-            self.store.set_settings(&settings.to_stored())?;
-            self.settings = settings;
-        }
-        Ok(())
-    }
-
-    /// Whether the store must be opened again before it can commit.
-    pub(crate) fn is_broken(&self) -> bool {
-        self.store.is_poisoned()
-    }
-
-    /// The number of the last commit that was copied.
-    pub(crate) fn version(&self) -> u64 {
-        self.store.version()
-    }
-
-    /// Reads the next commits of the database. `source` and `settings` are the reader and the settings of the database. A
-    /// record whose text stays the same keeps its vectors if they are of the same model.
+    /// Reads the next records of a database with the settings `current`. A record whose text stays the same keeps its vectors
+    /// if they are of the same model.
     ///
     /// # Errors
     /// [`Error::Store`].
     pub(crate) fn prepare(
-        &self,
-        source: &Reader,
-        settings: &Settings,
+        self,
+        reader: &Reader,
+        current: &Settings,
     ) -> Result<ReembeddingBatch, Error> {
-        let since = self.store.version();
-        let mut records = Vec::new();
+        let settings = self.settings;
+        let (mut records, mut texts, mut bytes) = (Vec::new(), Vec::new(), 0);
         let mut damaged = None;
-        let position = self.store.last_position();
-        let commits = source.commit_range(since, position, BATCH_RECORDS, |record| {
+        let before = self.next.reached;
+        let (after, is_last) = reader.without_next(before, |record| {
+            let header = record.header;
             let Ok(data) = parse_data(record.data) else {
-                damaged = Some(StoreError::Damaged {
-                    id: record.header.id,
-                });
+                damaged = Some(StoreError::Damaged { id: header.id });
                 return ControlFlow::Break(());
             };
-            let text = self.settings.text_of(&data);
-            let keeps = |text| self.settings.keeps_vectors(text, settings, &data);
-            let kept = match text.as_ref().filter(|text| keeps(text)) {
-                None => None,
-                Some(_) => match record.vectors() {
-                    Ok(vectors) => Some(vectors),
-                    Err(error) => {
-                        damaged = Some(error);
-                        return ControlFlow::Break(());
+            bytes += record.data.len() + size_of_val(record.vectors);
+            let source = match settings.text_of(&data) {
+                None => VectorSource::None,
+                Some(text) if settings.keeps_vectors(&text, current, &data) => {
+                    match record.vectors() {
+                        Ok(vectors) => VectorSource::Given(vectors),
+                        Err(error) => {
+                            damaged = Some(error);
+                            return ControlFlow::Break(());
+                        }
                     }
-                },
+                }
+                Some(text) => {
+                    texts.push(text);
+                    VectorSource::Text(texts.len() - 1)
+                }
             };
-            let copied = CopiedRecord {
-                header: Header {
-                    // The hash of a record that came without a vector, because the new model embeds its text.
-                    hash: record_hash(&data, None),
-                    ..record.header
-                },
-                key: record.key.map(str::to_owned),
-                data: record.data.to_vec(),
-            };
-            records.push((copied, kept, text));
+            // That of a record that came without a vector, because the new model embeds its text.
+            let hash = record_hash(&data, None);
+            records.push((header.id, header.version, hash, source));
+            if records.len() == BATCH_RECORDS || bytes >= BATCH_BYTES {
+                return ControlFlow::Break(());
+            }
             ControlFlow::Continue(())
         })?;
         if let Some(error) = damaged {
             return Err(error.into());
         }
-        let deleted: HashSet<u64> = commits.deleted().collect();
-        let embedded = self.embedded(records.iter().map(|(record, ..)| record))?;
-        let mut texts = Vec::new();
-        let records = records
-            .into_iter()
-            .map(|(record, kept, text)| {
-                let is_embedded =
-                    embedded.contains(&record.header.id) && !deleted.contains(&record.header.id);
-                let source = match (kept, text) {
-                    _ if is_embedded => VectorSource::Unchanged,
-                    (Some(vectors), _) => VectorSource::Given(vectors),
-                    (None, None) => VectorSource::None,
-                    (None, Some(text)) => {
-                        texts.push(text);
-                        VectorSource::Text(texts.len() - 1)
-                    }
-                };
-                (record, source)
-            })
-            .collect();
         Ok(ReembeddingBatch {
-            passages: self.settings.passages,
+            settings,
             texts,
-            since,
-            commits,
+            reached: (before, after),
             records,
+            is_last,
         })
-    }
-
-    /// The ids of the records that the store already has with the same data, byte by byte, and so with the vector of
-    /// their text.
-    ///
-    /// Equal hashes are not enough, because the hash does not depend on the order of columns and the text does.
-    fn embedded<'a>(
-        &self,
-        records: impl Iterator<Item = &'a CopiedRecord> + Clone,
-    ) -> Result<HashSet<u64>, StoreError> {
-        let reader = self.store.reader();
-        let ids: Vec<u64> = records.clone().map(|record| record.header.id).collect();
-        let same_hash: HashMap<u64, &[u8]> = records
-            .zip(reader.identities(&ids)?)
-            .filter(|(record, here)| here.is_some_and(|here| here.hash == record.header.hash))
-            .map(|(record, _)| (record.header.id, &record.data[..]))
-            .collect();
-        let ids: Vec<u64> = same_hash.keys().copied().collect();
-        let mut embedded = HashSet::new();
-        reader.records(&ids, |here| {
-            if same_hash
-                .get(&here.header.id)
-                .is_some_and(|data| *data == here.data)
-            {
-                embedded.insert(here.header.id);
-            }
-        })?;
-        Ok(embedded)
-    }
-
-    /// Copies the commits of a batch, with the vectors of its texts. After an error nothing is
-    /// copied, and the same batch can be committed again.
-    ///
-    /// # Errors
-    /// [`Error::Stale`] when another model made the vectors, or another batch was committed meanwhile; [`Error::Dimensions`],
-    /// [`Error::Vector`], [`Error::Store`]; [`Error::Invalid`] for a text with more passages.
-    pub(crate) fn commit(
-        &mut self,
-        batch: &ReembeddingBatch,
-        embedded: &Embedded,
-    ) -> Result<(), Error> {
-        let other_model =
-            !batch.texts.is_empty() && embedded.fingerprint != self.settings.fingerprint;
-        if other_model || batch.since != self.store.version() {
-            return Err(Error::Stale);
-        }
-        let dimensions = self.settings.dimensions;
-        let vectors = TextVectors::of(embedded, &batch.texts, &self.settings)?;
-        let records = batch
-            .records
-            .iter()
-            .map(|(record, source)| {
-                let vectors = match source {
-                    VectorSource::Given(vectors) => Some(vectors.clone()),
-                    VectorSource::Text(text) => {
-                        let vectors = vectors.get(*text)?;
-                        Some(vectors.map_err(|too_many| too_many.error_of(record.header.id))?)
-                    }
-                    VectorSource::None => Some(Vectors::none(dimensions)),
-                    VectorSource::Unchanged => None,
-                };
-                Ok((record, vectors))
-            })
-            .collect::<Result<Vec<_>, Error>>()?;
-        let more = self.store.copy_commits(&batch.commits, &records)?;
-        self.done = self.done.saturating_add_signed(more);
-        Ok(())
     }
 }
 
-/// The records of some commits, before their texts are embedded.
+/// Some records, before their texts are embedded.
 #[derive(Debug)]
 pub struct ReembeddingBatch {
-    passages: PassageSettings,
+    /// Those that the vectors are made with.
+    settings: Settings,
     texts: Vec<RecordText>,
-    /// The last commit of the re-embedding store when the batch was read.
-    since: u64,
-    commits: CommitRange,
-    /// Each record with the source of its vector. For an unchanged record, the store has the vector.
-    records: Vec<(CopiedRecord, VectorSource)>,
+    /// What was and what is reached with the batch.
+    reached: (NextReached, NextReached),
+    /// The id, the version and the new hash of each record, and the source of its vectors.
+    records: Vec<(u64, u64, [u8; 16], VectorSource)>,
+    is_last: bool,
 }
 
 impl ReembeddingBatch {
@@ -324,12 +145,63 @@ impl ReembeddingBatch {
     /// How the texts are split.
     #[must_use]
     pub fn passages(&self) -> PassageSettings {
-        self.passages
+        self.settings.passages
     }
 
-    /// Whether the database had no later commits when the batch was read.
+    /// Whether no other record lacked vectors when the batch was read.
     #[must_use]
     pub fn is_last(&self) -> bool {
-        self.commits.last
+        self.is_last
+    }
+
+    /// What is reached before and after the batch.
+    pub(crate) fn reached(&self) -> (NextReached, NextReached) {
+        self.reached
+    }
+
+    /// The records with the vectors of their texts.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] when another model made the vectors; [`Error::Dimensions`], [`Error::Vector`]; [`Error::Invalid`] for a
+    /// text with more passages.
+    pub(crate) fn records(&self, embedded: &Embedded) -> Result<Vec<NextRecord>, Error> {
+        if !self.texts.is_empty() && embedded.fingerprint != self.settings.fingerprint {
+            return Err(Error::Stale);
+        }
+        let made = TextVectors::of(embedded, &self.texts, &self.settings)?;
+        let records = self.records.iter();
+        records
+            .map(|(id, version, hash, source)| {
+                let vectors = match source {
+                    VectorSource::Given(vectors) => vectors.clone(),
+                    VectorSource::Text(text) => made
+                        .get(*text)?
+                        .map_err(|too_many| too_many.error_of(*id))?,
+                    _ => Vectors::none(self.settings.dimensions),
+                };
+                Ok(NextRecord {
+                    id: *id,
+                    version: *version,
+                    hash: *hash,
+                    vectors,
+                })
+            })
+            .collect()
+    }
+
+    /// Writes the vectors of the next model that the store has in its table to a file, if they are as many as those of a block.
+    /// Returns the number of the file, and the ids of its records by slot.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::IndexFiles`].
+    pub(crate) fn write_file(&self, reader: &Reader) -> Result<Option<(u64, Vec<u64>)>, Error> {
+        let dimensions = self.settings.dimensions;
+        let Some(next) = reader.next_rows(dimensions, BLOCK_RECORDS)? else {
+            return Ok(None);
+        };
+        let file = FileId::next().0;
+        let sizes = (dimensions, next.ids.len());
+        (reader.vector_files()).write(file, sizes, &next.later, &next.rows)?;
+        Ok(Some((file, next.ids)))
     }
 }

@@ -36,7 +36,6 @@ export async function* examineAll(
     yield* examination.checks;
     yield* await checkVectors(id, examination, models, signal);
     const { identity, identityAdvice } = examination;
-    // The store of a re-embedding has the history of its database, and a store id of its own.
     const same = identity === null ? undefined : databases.get(identity);
     if (same !== undefined) yield twin(id, same, identityAdvice);
     else if (identity !== null) databases.set(identity, id);

@@ -21,7 +21,7 @@ export class LocalDoctor {
     return new LocalDoctor(unwrap(native().openDoctor(directory, repair)));
   }
 
-  /** The databases, and the unfinished re-embeddings under the names of their directories. */
+  /** The databases. */
   databases(): string[] {
     return JSON.parse(unwrap(this.#native.databases()));
   }

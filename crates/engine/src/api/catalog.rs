@@ -13,10 +13,11 @@ use serde_json::{Value, json};
 
 use crate::api::database::{Database, Dependencies};
 use crate::api::slot::{Slot, followed, scan};
-use crate::disk::{Disk, drop_directory};
+use crate::disk::{Disk, drop_directory, remove_if_exists};
 use crate::error::Error;
 use crate::reply::guarded;
 use crate::settings::Settings;
+use crate::snapshot::next_index_path;
 
 /// The databases of an engine.
 pub(crate) struct Catalog {
@@ -26,11 +27,10 @@ pub(crate) struct Catalog {
     pub(super) is_read_only: bool,
     /// Searches lock the map on the caller's thread, so it is never locked while files are read or written.
     pub(super) slots: RwLock<BTreeMap<String, Slot>>,
-    /// Held while a database is created, dropped or replaced. Names the database that [`Catalog::open_waiting`] opens
-    /// without the lock.
+    /// Held while a database is created, dropped or replaced. Names the database of [`ReservedFiles`].
     files: Mutex<Option<String>>,
-    /// Notified when no database is being opened without the lock.
-    opened: Condvar,
+    /// Notified when no files are reserved.
+    released: Condvar,
     closed: AtomicBool,
 }
 
@@ -54,7 +54,7 @@ impl Catalog {
             root,
             dependencies,
             files: Mutex::default(),
-            opened: Condvar::new(),
+            released: Condvar::new(),
             closed: AtomicBool::new(false),
         })
     }
@@ -72,20 +72,41 @@ impl Catalog {
         self.root.join(id)
     }
 
-    /// Locks creating, dropping and replacing databases, when none is being opened again.
+    /// The directory of the index files of the next model of a database.
+    pub(crate) fn next_index_path(&self, id: &str) -> PathBuf {
+        next_index_path(&self.path(id))
+    }
+
+    /// Removes the index files of the next model of a database.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub(crate) fn remove_next_index(&self, id: &str) -> Result<(), Error> {
+        let path = self.next_index_path(id);
+        remove_if_exists(self.disk(), &path).map_err(Error::file(&path))
+    }
+
+    /// Locks creating, dropping and replacing databases, when no files are reserved.
     pub(crate) fn lock_files(&self) -> MutexGuard<'_, Option<String>> {
         let mut files = self.files.lock();
-        self.opened
-            .wait_while(&mut files, |opening| opening.is_some());
+        self.released
+            .wait_while(&mut files, |reserved| reserved.is_some());
         files
     }
 
-    /// Locks creating, dropping and replacing databases, when `id` is not being opened again.
+    /// Locks creating, dropping and replacing databases, when the files of `id` are not reserved.
     pub(crate) fn lock_files_of(&self, id: &str) -> MutexGuard<'_, Option<String>> {
         let mut files = self.files.lock();
-        self.opened
-            .wait_while(&mut files, |opening| opening.as_deref() == Some(id));
+        self.released
+            .wait_while(&mut files, |reserved| reserved.as_deref() == Some(id));
         files
+    }
+
+    /// Reserves the files of a database, which is not created, dropped or replaced by others until this is dropped. Other
+    /// databases are.
+    pub(crate) fn reserve_files_of(&self, id: &str) -> ReservedFiles<'_> {
+        *self.lock_files() = Some(id.to_owned());
+        ReservedFiles(self)
     }
 
     /// A database that can be served.
@@ -207,16 +228,12 @@ impl Catalog {
         created
     }
 
-    /// Drops a database with all its files, also one that could not be opened. `remove_reembedding` runs before, when
-    /// the database is closed. When files cannot be removed the database is listed as failed, and can be dropped again.
+    /// Drops a database with all its files, also one that could not be opened. When files cannot be removed the database is
+    /// listed as failed, and can be dropped again.
     ///
     /// # Errors
     /// [`Error::NotReady`], [`Error::DatabaseNotFound`], [`Error::File`].
-    pub(crate) fn drop(
-        &self,
-        id: String,
-        remove_reembedding: impl FnOnce(&str) -> io::Result<()>,
-    ) -> Result<(), Error> {
+    pub(crate) fn drop(&self, id: String) -> Result<(), Error> {
         let _files = self.lock_files_of(&id);
         let taken = match self.slots.write().get_mut(&id) {
             Some(Slot::Loading { .. } | Slot::Reserved) => return Err(Error::NotReady { id }),
@@ -226,8 +243,7 @@ impl Catalog {
         if let Slot::Ready(database) = taken {
             database.close_for_drop();
         }
-        let dropped =
-            remove_reembedding(&id).and_then(|()| drop_directory(self.disk(), &self.root, &id));
+        let dropped = drop_directory(self.disk(), &self.root, &id);
         let mut slots = self.slots.write();
         let Err(source) = dropped else {
             slots.remove(&id);
@@ -281,14 +297,12 @@ impl Catalog {
     /// Opens the databases that wait for it. Others are created, dropped and replaced meanwhile.
     pub(crate) fn open_waiting(&self) {
         for id in self.ids_of(Slot::waits) {
-            let mut files = self.lock_files();
+            let _files = self.reserve_files_of(&id);
             // A database that was dropped meanwhile is not opened.
             let waits = self.slots.read().get(&id).is_some_and(Slot::waits);
             if !waits || self.is_closed() {
                 continue;
             }
-            *files = Some(id.clone());
-            drop(files);
             let events = &self.dependencies.events;
             let open = || self.open_database(&id, &self.path(&id));
             let slot = match guarded(events, "while a database was opened", open) {
@@ -296,12 +310,9 @@ impl Catalog {
                 Err(error) if error.may_pass() || matches!(error, Error::Closed) => None,
                 Err(error) => Some(Slot::open_failed(events, &id, &error)),
             };
-            let mut files = self.files.lock();
             if let Some(slot) = slot {
                 self.slots.write().insert(id, slot);
             }
-            *files = None;
-            self.opened.notify_all();
         }
     }
 
@@ -336,5 +347,15 @@ impl Catalog {
                 database.close();
             }
         }
+    }
+}
+
+/// The reserved files of a database; see [`Catalog::reserve_files_of`].
+pub(crate) struct ReservedFiles<'a>(&'a Catalog);
+
+impl Drop for ReservedFiles<'_> {
+    fn drop(&mut self) {
+        *self.0.files.lock() = None;
+        self.0.released.notify_all();
     }
 }

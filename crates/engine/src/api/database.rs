@@ -9,7 +9,6 @@ use std::time::Duration;
 use crate::background::Scheduler;
 use crate::disk::{Disk, HeldDirectory, create_directory};
 use crate::error::{Done, Error};
-use crate::reembedding::Source;
 use crate::reply::{Reply, outcome_of};
 use crate::runtime::{DatabaseEvents, EventQueue, Metrics, WaitingWrite, now_ms};
 use crate::search::Searchable;
@@ -233,15 +232,6 @@ impl Database {
         }
     }
 
-    /// The database as a re-embedding store reads it.
-    pub(crate) fn source(&self) -> Source<'_> {
-        Source {
-            created_at: self.created_at,
-            epoch: self.epoch,
-            reader: &self.reader,
-        }
-    }
-
     /// The time of the last write, milliseconds since 1970.
     pub(crate) fn last_write_at(&self) -> i64 {
         self.shared.last_write_at.load(Relaxed)
@@ -282,6 +272,21 @@ impl Database {
         outcome_of(|reply| {
             // A refused command drops the reply.
             let _ = self.send_waiting(Command::Configure(Box::new(settings), reply));
+        })
+    }
+
+    /// Runs `call` with the store between commits, on the thread of the writer.
+    ///
+    /// # Errors
+    /// Those of `call`; [`Error::Closed`].
+    pub(crate) fn with_store<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&mut Store) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        outcome_of(|reply: Reply<T>| {
+            let call = move |store: Result<&mut Store, Error>| reply.send(store.and_then(call));
+            // A refused command drops the reply.
+            let _ = self.send_waiting(Command::Use(Box::new(call)));
         })
     }
 

@@ -71,7 +71,7 @@ impl Engine {
     pub fn configure_database(self: &Arc<Self>, id: String, settings: String, done: Done<Vec<u8>>) {
         let engine = Arc::clone(self);
         self.threads.admin.run(done, move || {
-            // Not while the database is replaced by its re-embedding.
+            // Not while the database is opened again with the vectors of another model.
             let _files = engine.catalog.lock_files_of(&id);
             let database = engine.database(&id)?;
             database.configure(Settings::parse(&settings)?)?;
@@ -134,8 +134,7 @@ impl Engine {
         let engine = Arc::clone(self);
         self.threads.admin.run(done, move || {
             engine.check_writable()?;
-            let remove = |id: &str| engine.reembeddings.remove(id);
-            engine.catalog.drop(id, remove)
+            engine.catalog.drop(id)
         });
     }
 }

@@ -51,13 +51,12 @@ impl Engine {
             directory: self.catalog.path(&id),
             disk: Arc::clone(&self.catalog.dependencies.disk),
             open,
-            unfinished: false,
             repair: false,
             id,
             stop,
             progress,
         };
-        run_examination(patient, done, |_, report| Ok(report));
+        run_examination(patient, done, Ok);
     }
 
     /// `done` for the report on a database, `None` for one that could not be opened. Files that a drop removes look
@@ -70,10 +69,10 @@ impl Engine {
     ) -> Done<Vec<u8>> {
         let engine = Arc::clone(self);
         Box::new(move |report| {
-            let (is_dropped, was_replaced) = match examined {
+            let (is_dropped, was_switched) = match examined {
                 Some(database) => (
                     database.is_dropped() || !database.reader.is_valid(),
-                    database.reader.was_replaced(),
+                    database.reader.was_switched().unwrap_or(false),
                 ),
                 None => (
                     !matches!(engine.database(&id), Err(Error::NotOpened { .. })),
@@ -84,7 +83,7 @@ impl Engine {
                 report
             } else if is_dropped {
                 Err(Error::DatabaseNotFound { id })
-            } else if was_replaced {
+            } else if was_switched {
                 Err(Error::NotReady { id })
             } else {
                 report

@@ -10,7 +10,6 @@ use parking_lot::Mutex;
 
 use crate::api::catalog::Catalog;
 use crate::api::database::{Database, Dependencies};
-use crate::api::reembeddings::Reembeddings;
 use crate::api::workers::{FirstPart, Threads};
 use crate::background::Scheduler;
 use crate::disk::{DataLock, Disk, RealDisk};
@@ -30,7 +29,6 @@ use crate::write::WriterThreads;
 pub struct Engine {
     pub(crate) limits: Limits,
     pub(crate) catalog: Catalog,
-    pub(crate) reembeddings: Reembeddings,
     pub(crate) threads: Threads,
     pub(crate) searches: SearchScheduler,
     /// Opens databases again that could not be opened because of something that may pass.
@@ -106,7 +104,6 @@ impl Engine {
             threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         Ok(Arc::new(Self {
             limits,
-            reembeddings: Reembeddings::new(Arc::clone(&dependencies.disk), root.clone()),
             catalog: Catalog::open(root, dependencies, lock.is_none()).map_err(file)?,
             searches: SearchScheduler::start(threads, metrics, vectors).map_err(file)?,
             threads: Threads::start().map_err(file)?,
@@ -160,7 +157,6 @@ impl Engine {
         self.searches.close();
         self.threads.close();
         self.retries.wake();
-        self.reembeddings.clear();
         // A database that is being opened is listed then, and closed with the others.
         drop(self.catalog.lock_files());
         self.catalog.close_databases();

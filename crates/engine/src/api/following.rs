@@ -9,7 +9,7 @@ use crate::api::catalog::Catalog;
 use crate::api::database::Database;
 use crate::api::engine::Engine;
 use crate::api::slot::{Slot, followed, is_database_id};
-use crate::disk::{HeldDirectory, READY};
+use crate::disk::HeldDirectory;
 use crate::error::{Done, Error};
 use crate::reply::{Reply, guarded, outcome_of};
 use crate::store::{StoreError, has_traces, store_path};
@@ -82,17 +82,13 @@ impl Catalog {
         }
     }
 
-    /// The directory of a database: while it is replaced, that of its next store.
+    /// The directory of a database.
     fn directory_of(&self, id: &str) -> Result<Option<HeldDirectory>, Error> {
         let place = self.path(id);
-        let ready = self.root().join(format!("{READY}{id}"));
-        // The next store may take its place between the first two looks.
-        for path in [&place, &ready, &place] {
-            if let Some(directory) = held(path, &store_path(path))? {
-                return Ok(Some(directory));
-            }
-        }
         let store = store_path(&place);
+        if let Some(directory) = held(&place, &store)? {
+            return Ok(Some(directory));
+        }
         let Some(directory) = held(&place, &place)? else {
             return Ok(None);
         };

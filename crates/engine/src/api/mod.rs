@@ -11,7 +11,6 @@ mod engine;
 mod following;
 mod reads;
 mod reembedding_calls;
-mod reembeddings;
 mod slot;
 mod sync_state;
 mod workers;

@@ -1,23 +1,23 @@
 //! Calls that give a database the vectors of another model while it is read, searched and written.
 //!
-//! A re-embedding store copies the commits of the database, batch by batch, with vectors of texts that the caller
-//! embeds. When the store has the last commit and nothing is written for a moment, it takes the place of the database.
+//! The vectors of the next model are stored beside those of the database, batch by batch, of texts that the caller embeds. When
+//! all records have theirs and nothing is written for a moment, one transaction gives them the place of the others.
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::api::catalog::Catalog;
 use crate::api::database::Database;
 use crate::api::engine::Engine;
-use crate::api::reembeddings::Reembeddings;
-use crate::disk::{remove_dropped, swap_directories};
 use crate::error::{Done, Error};
-use crate::json::time_text;
-use crate::reembedding::{ReembeddingBatch, ReembeddingStore};
+use crate::reembedding::{Reembedding, ReembeddingBatch};
 use crate::reply::guarded;
+use crate::runtime::{DatabaseEvents, now_ms};
 use crate::settings::Settings;
-use crate::write::Embedded;
+use crate::snapshot::IndexFiles;
+use crate::store::{Store, StoreError, store_path};
+use crate::write::{Embedded, NextIndex};
 
 impl Engine {
     /// Begins to embed a database with another model or other columns, or continues an interrupted re-embedding. A
@@ -31,36 +31,35 @@ impl Engine {
                 let detail = "there must be a model: records have vectors of their own from the start or never";
                 return Err(Error::request("/model", detail));
             }
-            let store = engine.reembeddings.take_or_create(database, settings)?;
-            let described = describe(&store).to_string().into_bytes();
-            engine.reembeddings.put_back(&database.id, store);
-            Ok(described)
+            // The switch takes over the other settings.
+            let known = Reembedding::of(&database.reader)?
+                .filter(|known| known.settings.makes_vectors_of(&settings));
+            if known.is_none() || !database.reader.has_next_files()? {
+                engine.catalog.remove_next_index(&database.id)?;
+                let json = settings.to_stored();
+                database.with_store(move |store| Ok(store.begin_next(&json, now_ms())?))?;
+            }
+            described(database)
         });
     }
 
     /// The progress of a re-embedding as JSON: `embed`, `model`, `fingerprint`, `done`, `started_at`; `null` without one.
     pub fn reembedding(self: &Arc<Self>, id: &str, done: Done<Vec<u8>>) {
-        self.between_drops(id, done, move |engine, database| {
-            let store = engine.reembeddings.take_or_open(database)?;
-            let described = store.as_ref().map_or(Value::Null, describe);
-            if let Some(store) = store {
-                engine.reembeddings.put_back(&database.id, store);
-            }
-            Ok(described.to_string().into_bytes())
+        self.with(id, done, move |engine, database| {
+            engine.check_writable()?;
+            described(database)
         });
     }
 
     /// Reads the next batch of records to embed. It may be empty.
     pub fn prepare_reembedding(self: &Arc<Self>, id: &str, done: Done<ReembeddingBatch>) {
-        self.with(id, done, move |engine, database| {
-            let prepare =
-                |store: &mut ReembeddingStore| store.prepare(&database.reader, &database.settings);
-            engine.reembeddings.with(&database.id, prepare)
+        self.with(id, done, move |_, database| {
+            begun(database)?.prepare(&database.reader, &database.settings)
         });
     }
 
-    /// Stores a batch with the vectors of its texts, one after the other. `done` gets the number of records in the
-    /// re-embedding store.
+    /// Stores a batch with the vectors of its texts, one after the other. `done` gets the number of records that have vectors of
+    /// the next model, or [`Error::Stale`] when another batch was stored since it was read, or another model made the vectors.
     pub fn commit_reembedding(
         self: &Arc<Self>,
         id: &str,
@@ -68,19 +67,33 @@ impl Engine {
         embedded: Embedded,
         done: Done<u64>,
     ) {
-        self.with(id, done, move |engine, database| {
-            engine.reembeddings.with(&database.id, |store| {
-                store.commit(&batch, &embedded)?;
-                Ok(store.done)
-            })
+        self.with(id, done, move |_, database| {
+            begun(database)?;
+            let records = batch.records(&embedded)?;
+            let reached = batch.reached();
+            let stored = database
+                .with_store(move |store| store.put_next(reached, &records)?.ok_or(Error::Stale))?;
+            if let Some((file, ids)) = batch.write_file(&database.reader)? {
+                let slots = ids.into_iter().enumerate().map(|(slot, id)| (id, slot));
+                let handed_over = database
+                    .with_store(move |store| Ok(store.hand_over_next(reached.1, file, slots)));
+                match handed_over? {
+                    Ok(true) => {}
+                    // The next batch tries it again.
+                    Ok(false) | Err(StoreError::Busy | StoreError::DiskFull) => {
+                        database.reader.vector_files().remove([file]);
+                    }
+                    // Whether the file is named shows when the store is opened again.
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Ok(stored)
         });
     }
 
     /// Writes the index files of the records so far, so that [`Engine::switch_reembedding`] is quick.
     pub fn warm_reembedding(self: &Arc<Self>, id: String, done: Done<()>) {
-        self.run_switch(done, move |engine| {
-            warm(&engine.catalog, &engine.reembeddings, &id)
-        });
+        self.run_switch(done, move |engine| warm(&engine.catalog, &id));
     }
 
     /// Switches the database to the new model. Searches and reads are served throughout. Nothing may be written after
@@ -89,19 +102,21 @@ impl Engine {
     /// `done` gets [`Error::Stale`] when something was written: then the database continues with the old model.
     pub fn switch_reembedding(self: &Arc<Self>, id: String, done: Done<()>) {
         self.run_switch(done, move |engine| {
-            switch(&engine.catalog, &engine.reembeddings, &id)
-                .inspect_err(|_| engine.open_waiting_databases())
+            switch(&engine.catalog, &id).inspect_err(|_| engine.open_waiting_databases())
         });
     }
 
-    /// Ends a re-embedding and removes its store.
+    /// Ends a re-embedding and removes what it made.
     pub fn cancel_reembedding(self: &Arc<Self>, id: &str, done: Done<()>) {
         self.between_drops(id, done, |engine, database| {
-            engine.reembeddings.cancel(&database.id)
+            // First, because that makes room where the disk is full.
+            engine.catalog.remove_next_index(&database.id)?;
+            begun(database)?;
+            database.with_store(|store| Ok(store.cancel_next()?))
         });
     }
 
-    /// Runs `work` with a database on the thread that drops databases: a drop removes the re-embedding store.
+    /// Runs `work` with a database on the thread that drops databases.
     fn between_drops<T: Send + 'static>(
         self: &Arc<Self>,
         id: &str,
@@ -133,76 +148,93 @@ impl Engine {
     }
 }
 
-fn describe(store: &ReembeddingStore) -> Value {
-    let mut settings = store.settings.to_json();
-    json!({
-        "embed": settings.remove("embed"),
-        "model": store.settings.model,
-        "fingerprint": store.settings.fingerprint,
-        "done": store.done,
-        "started_at": time_text(store.started_at),
-    })
+fn described(database: &Database) -> Result<Vec<u8>, Error> {
+    let reembedding = Reembedding::of(&database.reader)?;
+    let described = reembedding.map_or(Value::Null, |known| known.describe());
+    Ok(described.to_string().into_bytes())
 }
 
-/// Switches a database to the vectors of its re-embedding store. Searches and reads are served throughout, from the old
-/// or from the new database.
+/// The re-embedding of a database.
 ///
 /// # Errors
-/// [`Error::Stale`] when something was written after the last batch: then the database continues with the old model.
-/// [`Error::ReembeddingNotFound`], [`Error::DatabaseNotFound`], [`Error::File`], [`Error::Store`].
-pub(crate) fn switch(
-    catalog: &Catalog,
-    reembeddings: &Reembeddings,
-    id: &str,
-) -> Result<(), Error> {
-    // Held to the end, so that the switch does not restore a database that is dropped meanwhile.
-    let _files = catalog.lock_files_of(id);
+/// [`Error::ReembeddingNotFound`] when none was begun.
+fn begun(database: &Database) -> Result<Reembedding, Error> {
+    let id = || database.id.clone();
+    Reembedding::of(&database.reader)?.ok_or_else(|| Error::ReembeddingNotFound { id: id() })
+}
+
+/// Switches a database to the vectors of the next model. Searches and reads are served throughout, with the old or with the
+/// new vectors.
+///
+/// # Errors
+/// [`Error::Stale`] when records lack vectors of the next model: then the database continues with the old model.
+/// [`Error::ReembeddingNotFound`], [`Error::DatabaseNotFound`], [`Error::Store`].
+pub(crate) fn switch(catalog: &Catalog, id: &str) -> Result<(), Error> {
+    // To the end, so that the switch does not restore a database that is dropped meanwhile.
+    let _files = catalog.reserve_files_of(id);
     let source = catalog.database(id)?;
-    let mut store = reembeddings.take(id)?;
-    if source.reader.version()? != store.version() {
-        reembeddings.put_back(id, store);
+    let reembedding = begun(&source)?;
+    if !source.reader.is_next_complete()? {
         return Err(Error::Stale);
     }
     // Ends its writer. The published snapshot can still be read and searched.
     source.close();
-    let prepared = store.configure(&source.current_settings(), &source.reader);
-    let swapped = prepared.and_then(|()| swap(catalog, &source, store));
-    // Opens the old or the new database, whichever is in the directory now.
-    let opened = catalog.open_database(id, &catalog.path(id));
-    catalog.replace(&source, opened)?;
-    if swapped.is_ok() {
-        // What cannot be removed now is removed at the next start.
-        let _ = remove_dropped(catalog.disk(), catalog.root(), id);
-    }
-    swapped
+    let settings = source
+        .current_settings()
+        .with_vectors_of(&reembedding.settings);
+    let path = catalog.path(id);
+    let switched = Store::open(&catalog.dependencies.disk, &store_path(&path))
+        .and_then(|mut store| store.switch(reembedding.reached(), &settings.to_stored()));
+    catalog.replace(&source, catalog.open_database(id, &path))?;
+    if switched? { Ok(()) } else { Err(Error::Stale) }
 }
 
-/// Swaps the directories, if the store has all commits of the database.
-fn swap(catalog: &Catalog, source: &Arc<Database>, store: ReembeddingStore) -> Result<(), Error> {
-    let version = store.version();
-    // SQLite must close the files by the path that it opened them by.
-    drop(store);
-    if source.reader.version()? != version {
-        return Err(Error::Stale);
-    }
-    // Searches may still read them.
-    for block in &source.snapshot().blocks {
-        block.exact.keep_open();
-    }
-    let swap = || swap_directories(catalog.disk(), catalog.root(), &source.id);
-    (source.reader.replace(swap)).map_err(Error::file(catalog.root()))
-}
-
-/// Writes the index files of the re-embedding store, so that [`switch`] is quick.
+/// Writes the index files of the next model, so that [`switch`] is quick.
 ///
 /// # Errors
-/// [`Error::ReembeddingNotFound`], [`Error::DatabaseNotFound`], [`Error::Store`].
-pub(crate) fn warm(catalog: &Catalog, reembeddings: &Reembeddings, id: &str) -> Result<(), Error> {
-    let epoch = catalog.database(id)?.epoch;
-    // A store has one writer, so it is closed while a database is opened on it.
-    drop(reembeddings.take(id)?);
-    let opened = catalog.open_database(id, &reembeddings.path(id));
-    let warmed = opened.map(|next| next.close());
-    reembeddings.reopen(id, epoch)?;
-    warmed
+/// [`Error::ReembeddingNotFound`], [`Error::DatabaseNotFound`], [`Error::Store`]; [`Error::Stale`] when a batch was stored
+/// meanwhile.
+pub(crate) fn warm(catalog: &Catalog, id: &str) -> Result<(), Error> {
+    let database = catalog.database(id)?;
+    let reembedding = begun(&database)?;
+    let reached = reembedding.reached();
+    let dependencies = &catalog.dependencies;
+    let store = &database.reader;
+    let dimensions = reembedding.settings.dimensions;
+    let index_files = IndexFiles::of(
+        &dependencies.disk,
+        &catalog.next_index_path(id),
+        dimensions,
+        store.at_one_commit(|moment| moment.status())?.store_id,
+        store.clone(),
+        &dependencies.vectors,
+    );
+    let events = DatabaseEvents::new(&dependencies.events, id);
+    let progress = |_| !catalog.is_closed() && !database.is_dropped();
+    let built = NextIndex::build(store, index_files, dimensions, events, &progress);
+    let index = built.inspect_err(|error| {
+        if error.code() == "damaged" {
+            // What was made is lost, and the re-embedding can be begun again.
+            let _ = database.with_store(|store| Ok(store.cancel_next()?));
+        }
+    })?;
+    let write = || {
+        let stamp = database.with_store(move |store| Ok(store.stamp_next(reached)?))?;
+        index.save(stamp.ok_or(Error::Stale)?)?;
+        for (file_id, records) in index.files() {
+            let handed_over = database.with_store(move |store| {
+                Ok(store.hand_over_next(reached, file_id.0, records.into_iter())?)
+            })?;
+            if !handed_over {
+                return Err(Error::Stale);
+            }
+        }
+        Ok(())
+    };
+    write().inspect_err(|_| {
+        // Which files are named after a failed sync shows when the store is opened again.
+        if database.is_writable() {
+            index.abandon(&database.reader);
+        }
+    })
 }

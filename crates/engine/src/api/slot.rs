@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::api::database::Database;
 use crate::api::describe::sizes;
-use crate::disk::{DROPPED, Disk, NEW, NEXT, READY, create_directories, finish_swaps};
+use crate::disk::{DROPPED, Disk, NEW, create_directories};
 use crate::error::Error;
 use crate::runtime::{EventCode, EventQueue};
 use crate::store;
@@ -113,14 +113,15 @@ impl Slot {
     }
 }
 
-/// The databases in `root`, by id. `root` is created when it is missing, and interrupted directory swaps are finished.
+/// The databases in `root`, by id. `root` is created when it is missing.
 pub(crate) fn scan(
     disk: &dyn Disk,
     root: &Path,
     events: &EventQueue,
 ) -> io::Result<BTreeMap<String, Slot>> {
     create_directories(disk, root)?;
-    finish_swaps(disk, root)?;
+    // An earlier process may have failed to make the names survive a power cut.
+    disk.sync_directory(root)?;
     let mut databases = BTreeMap::new();
     for path in disk.list(root)? {
         let name = path.file_name().unwrap_or_default();
@@ -135,7 +136,7 @@ pub(crate) fn scan(
                 let slot = Slot::open_failed(events, &name, &error);
                 databases.insert(name, slot);
             }
-        } else if is_leftover(disk, root, &name) {
+        } else if is_leftover(&name) {
             remove_leftover(disk, &path, events);
         }
     }
@@ -149,7 +150,7 @@ pub(crate) fn followed(disk: &dyn Disk, root: &Path) -> io::Result<BTreeMap<Stri
         let name = path.file_name()?.to_str()?;
         let main = store_path(path);
         let is_store = disk.exists(&main).unwrap_or(true) || store::has_traces(disk, &main);
-        is_store.then(|| name.strip_prefix(READY).unwrap_or(name).to_owned())
+        is_store.then(|| name.to_owned())
     });
     let ids = names.filter(|id| is_database_id(id));
     Ok(ids.map(|id| (id, Slot::Loading { records: 0 })).collect())
@@ -165,15 +166,8 @@ fn remove_leftover(disk: &dyn Disk, path: &Path, events: &EventQueue) {
 }
 
 /// Whether an entry is of a database that an earlier process was creating or dropping when it ended.
-fn is_leftover(disk: &dyn Disk, root: &Path, name: &str) -> bool {
-    let is_orphan = |id| {
-        let store = store_path(&root.join(id));
-        !disk.exists(&store).unwrap_or(true) && !store::has_traces(disk, &store)
-    };
-    name.starts_with(DROPPED)
-        || name.starts_with(NEW)
-        // A re-embedding store whose database does not exist.
-        || name.strip_prefix(NEXT).is_some_and(is_orphan)
+fn is_leftover(name: &str) -> bool {
+    name.starts_with(DROPPED) || name.starts_with(NEW)
 }
 
 /// Whether a text is a valid database id: 1 to 64 of `a-z 0-9 _ -`.

@@ -101,7 +101,7 @@ const SEVERAL: usize = 2;
 
 /// A queue and threads for each kind of call.
 pub(crate) struct Threads {
-    /// Creates and drops databases and their re-embedding stores, one at a time. A drop waits for the writer of the
+    /// Creates and drops databases, and begins and ends re-embeddings, one at a time. A drop waits for the writer of the
     /// database.
     pub(crate) admin: Workers,
     /// Prepares and performs switches to another model, one at a time, because each opens a whole database.

@@ -1,5 +1,4 @@
-//! Creation, replacement and removal of directories. A crash at any moment leaves the directory of a database complete or
-//! absent, the old one or the new one.
+//! Creation and removal of directories. A crash at any moment leaves the directory of a database complete or absent.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -58,55 +57,8 @@ pub(crate) const DROPPED: &str = ".dropped-";
 /// Prefix of the directory of a new database until it is complete.
 pub(crate) const NEW: &str = ".new-";
 
-/// Prefix of a directory that is built to replace that of a database.
-pub(crate) const NEXT: &str = ".next-";
-
-/// Prefix of a complete directory that replaces that of a database, now or at the next start.
-pub(crate) const READY: &str = ".ready-";
-
-/// The directory that is built to replace that of database `id`.
-pub(crate) fn next_path(root: &Path, id: &str) -> PathBuf {
-    root.join(format!("{NEXT}{id}"))
-}
-
 fn dropped_path(root: &Path, id: &str) -> PathBuf {
     root.join(format!("{DROPPED}{id}"))
-}
-
-/// Replaces the directory of database `id` by the one at [`next_path`]. The caller then removes the old directory by
-/// [`remove_dropped`].
-///
-/// # Errors
-/// The system's. Both directories then have their former names, unless renaming them back failed too; the next start then
-/// finishes the swap.
-pub(crate) fn swap_directories(disk: &dyn Disk, root: &Path, id: &str) -> io::Result<()> {
-    let (next, ready) = (next_path(root, id), root.join(format!("{READY}{id}")));
-    disk.rename(&next, &ready)?;
-    disk.sync_directory(root)
-        .and_then(|()| take_place(disk, root, id, &ready))
-        .inspect_err(|_| {
-            // A failure here needs no report, because the next start finishes the swap.
-            if !disk.exists(&root.join(id)).unwrap_or(true) {
-                let _ = disk.rename(&dropped_path(root, id), &root.join(id));
-            }
-            let _ = disk.rename(&ready, &next);
-            let _ = disk.sync_directory(root);
-        })
-}
-
-/// Finishes the swaps that a crash interrupted, and makes the names in `root` survive a power cut, which an earlier
-/// process may have failed to do.
-///
-/// # Errors
-/// The system's.
-pub(crate) fn finish_swaps(disk: &dyn Disk, root: &Path) -> io::Result<()> {
-    for path in disk.list(root)? {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if let Some(id) = name.strip_prefix(READY) {
-            take_place(disk, root, id, &path)?;
-        }
-    }
-    disk.sync_directory(root)
 }
 
 /// Renames `ready` to the directory of a database. An existing directory of the database is renamed too, and the caller
@@ -176,6 +128,6 @@ pub(crate) fn create_directory<T, E: From<FileError>>(
 ///
 /// # Errors
 /// The system's.
-pub(crate) fn remove_dropped(disk: &dyn Disk, root: &Path, id: &str) -> io::Result<()> {
+fn remove_dropped(disk: &dyn Disk, root: &Path, id: &str) -> io::Result<()> {
     remove_if_exists(disk, &dropped_path(root, id))
 }

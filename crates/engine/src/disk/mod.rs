@@ -13,8 +13,8 @@ mod real;
 mod shared_parts_file;
 
 pub(crate) use directories::{
-    DROPPED, NEW, NEXT, READY, create_directories, create_directory, drop_directory, finish_swaps,
-    next_path, remove_dropped, remove_if_exists, swap_directories,
+    DROPPED, NEW, create_directories, create_directory, drop_directory, remove_if_exists,
+    sync_parent,
 };
 pub use file_error::FileError;
 pub(crate) use held_directory::HeldDirectory;

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::disk::{DataLock, Disk, NEXT, RealDisk, remove_if_exists};
-use crate::doctor::advice;
+use crate::disk::{DataLock, Disk, RealDisk};
 use crate::doctor::examination::examine;
 use crate::doctor::patient::{DoctorProgress, Patient};
 use crate::error::{Done, Error};
@@ -47,7 +46,7 @@ impl Doctor {
         }))
     }
 
-    /// The ids of the databases, in order. Those of unfinished re-embeddings have the prefix of their directory.
+    /// The ids of the databases, in order.
     ///
     /// # Errors
     /// [`Error::File`].
@@ -67,7 +66,7 @@ impl Doctor {
                 self.disk.exists(&store).unwrap_or(true) || has_traces(&*self.disk, &store)
             })
             .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
-            .filter(|name| !name.starts_with('.') || name.starts_with(NEXT))
+            .filter(|name| !name.starts_with('.'))
             .collect();
         ids.sort_unstable();
         Ok(ids)
@@ -85,48 +84,19 @@ impl Doctor {
             directory: self.root.join(&id),
             disk: Arc::clone(&self.disk),
             open: None,
-            unfinished: id.starts_with(NEXT),
             repair: self.repair,
             id,
             stop,
             progress,
         };
         let doctor = Arc::clone(self);
-        run_examination(patient, done, move |patient, report| {
+        run_examination(patient, done, move |report| {
             if doctor.lock.is_none() {
                 // A process that opened the directory meanwhile may have changed what was examined.
                 DataLock::check_unused(&*doctor.disk, &doctor.directory)?;
             }
-            doctor.remove_reembedding(patient, report)
+            Ok(report)
         });
-    }
-
-    /// Removes the store of an unfinished re-embedding that is damaged.
-    fn remove_reembedding(&self, patient: &Patient, mut report: Value) -> Result<Value, Error> {
-        let checks = report["checks"].as_array_mut().into_iter().flatten();
-        let damaged: Vec<&mut Value> = checks
-            .filter(|check| patient.unfinished && check["status"] == "problem")
-            .collect();
-        if damaged.is_empty() {
-            return Ok(report);
-        }
-        if !self.repair {
-            for check in damaged {
-                check["advice"] = advice::REEMBEDDING.into();
-            }
-            return Ok(report);
-        }
-        remove_if_exists(&*self.disk, &patient.directory)
-            .map_err(Error::file(&patient.directory))?;
-        for check in damaged {
-            check["status"] = "repaired".into();
-            check["detail"] = format!(
-                "{}; the unfinished re-embedding was removed",
-                check["detail"].as_str().unwrap_or_default()
-            )
-            .into();
-        }
-        Ok(report)
     }
 }
 
@@ -134,10 +104,10 @@ impl Doctor {
 pub(crate) fn run_examination(
     patient: Patient,
     done: Done<Vec<u8>>,
-    finish: impl FnOnce(&Patient, Value) -> Result<Value, Error> + Send + 'static,
+    finish: impl FnOnce(Value) -> Result<Value, Error> + Send + 'static,
 ) {
     run_on_thread("cosift-doctor", done, move || {
         let report = examine(&patient)?;
-        Ok(finish(&patient, report)?.to_string().into_bytes())
+        Ok(finish(report)?.to_string().into_bytes())
     });
 }

@@ -14,7 +14,9 @@ use crate::doctor::record_check::check_record;
 use crate::doctor::report::Report;
 use crate::doctor::sample::Sample;
 use crate::doctor::searches::{compare, questions};
-use crate::doctor::store_repair::{forget_acknowledged, rebuild_indexes, rebuild_state};
+use crate::doctor::store_repair::{
+    forget_acknowledged, rebuild_indexes, rebuild_state, remove_next_model,
+};
 use crate::error::Error;
 use crate::record::hexadecimal;
 use crate::runtime::now_ms;
@@ -96,6 +98,7 @@ impl Examination<'_> {
         let checked = self
             .settings(&inspection)
             .and_then(|()| self.content(&inspection, memory))
+            .and_then(|()| self.reembedding(&inspection))
             .and_then(|()| self.continuation(&inspection));
         match checked {
             // A statement needs a table, an index or a page that is damaged.
@@ -175,7 +178,6 @@ impl Examination<'_> {
         let mut index_findings = Findings::default();
         let (mut memory, unused) = match (memory, &self.settings) {
             (Some(memory), _) => (Some(memory), String::new()),
-            _ if self.patient.unfinished => (None, "they are made after the switch".to_owned()),
             (None, Some(settings)) if self.patient.open.is_none() => {
                 match read_saved(self.patient, inspection, settings, &mut index_findings)? {
                     Saved::Complete(snapshot) => (Some(Memory::new(snapshot)), String::new()),
@@ -200,9 +202,7 @@ impl Examination<'_> {
         self.patient.progress.begin(records);
         let rows = inspection.rows(|record, findings| {
             self.patient.progress.count();
-            if !self.patient.unfinished {
-                changes.compare(record, &mut change_findings);
-            }
+            changes.compare(record, &mut change_findings);
             if let Some(settings) = &self.settings
                 && let Some(data) = check_record(settings, record, findings)
             {
@@ -217,9 +217,7 @@ impl Examination<'_> {
         let Some(rows) = rows else {
             return Err(Error::Stopped);
         };
-        if !self.patient.unfinished {
-            changes.missing(&mut change_findings);
-        }
+        changes.missing(&mut change_findings);
         if let Some(memory) = memory.as_mut().filter(|_| rows.findings.is_empty()) {
             memory.finish(&mut index_findings);
         }
@@ -231,7 +229,7 @@ impl Examination<'_> {
             }
             _ => None,
         };
-        self.records_and_changes(rows, &changes, change_findings)?;
+        self.records_and_changes(inspection, rows, (&changes, change_findings))?;
         self.index_files(index_findings, unused, memory.is_some())?;
         self.searches(search_findings, oracle.questions.len());
         Ok(())
@@ -249,14 +247,16 @@ impl Examination<'_> {
 
     fn records_and_changes(
         &mut self,
+        inspection: &Inspection,
         rows: Rows,
-        changes: &LastChanges,
-        change_findings: Findings,
+        (changes, change_findings): (&LastChanges, Findings),
     ) -> Result<(), Error> {
         let records = rows.records;
         let mut state_is_repaired = false;
         if self.patient.repair && rows.findings.is_empty() && !rows.state.is_empty() {
-            state_is_repaired = rebuild_state(self.patient, &rows, changes, &change_findings)?;
+            let switch = inspection.switch()?;
+            state_is_repaired =
+                rebuild_state(self.patient, (&rows, switch), changes, &change_findings)?;
         }
         let detail = format!("{records} records match their checksums");
         self.report
@@ -309,6 +309,27 @@ impl Examination<'_> {
                     .check("searches", findings, detail, advice::SEARCHES);
             }
         }
+    }
+
+    /// Checks what a re-embedding has made so far, if there is one.
+    fn reembedding(&mut self, inspection: &Inspection) -> Result<(), Error> {
+        let found = inspection.next_rows(|| self.go_on(()).is_continue())?;
+        if self.patient.stop.load(Relaxed) {
+            return Err(Error::Stopped);
+        }
+        let Some((findings, records)) = found else {
+            return Ok(());
+        };
+        if !findings.is_empty() && self.patient.repair {
+            remove_next_model(self.patient)?;
+            let repair = "it was removed, and can be started again";
+            self.report.repaired("reembedding", findings, repair);
+            return Ok(());
+        }
+        let detail = format!("the new vectors of {records} records match their checksums");
+        self.report
+            .check("reembedding", findings, detail, advice::REEMBEDDING);
+        Ok(())
     }
 
     /// Checks whether the next start continues the store. An open store keeps its file `acknowledged` itself.

@@ -28,8 +28,6 @@ pub(crate) struct Patient {
     pub(crate) disk: Arc<dyn Disk>,
     /// `None`: nobody has the database open.
     pub(crate) open: Option<OpenDatabase>,
-    /// Whether it is the store of an unfinished re-embedding, which lacks records.
-    pub(crate) unfinished: bool,
     /// Whether to repair what is derived. Never for an open database.
     pub(crate) repair: bool,
     pub(crate) stop: StopFlag,

@@ -16,14 +16,14 @@ pub(super) fn rebuild_indexes(patient: &Patient) -> Result<Inspection, Error> {
     Ok(Inspection::open(&patient.disk, &path)?)
 }
 
-/// Makes the state again from rows and changes. Returns whether these prove that no record is missing: every record has
+/// Makes the state again from rows and changes, and the number of the last commit that switched to another model. Returns whether these prove that no record is missing: every record has
 /// its checksum, and the change feed has every change and leads to the same records.
 ///
 /// # Errors
 /// Those of the store.
 pub(super) fn rebuild_state(
     patient: &Patient,
-    rows: &Rows,
+    (rows, switch): (&Rows, u64),
     changes: &LastChanges,
     changes_found: &Findings,
 ) -> Result<bool, Error> {
@@ -32,13 +32,21 @@ pub(super) fn rebuild_state(
     }
     let (largest_id, largest_version) = rows.largest();
     let state = State {
-        version: largest_version.max(changes.last.1),
+        version: largest_version.max(changes.last.1).max(switch),
         position: changes.last.0,
         next_id: largest_id.max(changes.largest_id) + 1,
         tally: rows.tally(),
     };
     Repaired::State(state).apply(&store_path(&patient.directory))?;
     Ok(true)
+}
+
+/// Removes what an unfinished re-embedding has made.
+///
+/// # Errors
+/// Those of the store.
+pub(super) fn remove_next_model(patient: &Patient) -> Result<(), Error> {
+    Ok(Repaired::NextModel.apply(&store_path(&patient.directory))?)
 }
 
 /// Removes the file `acknowledged`, so that the next start treats the store as a restored backup.

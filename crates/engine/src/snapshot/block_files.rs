@@ -59,21 +59,20 @@ impl IndexFiles {
             let body = &block.body;
             let (sizes, later) = ((self.dimensions, body.uuids.len()), later_rows(body));
             let files = self.store.vector_files();
-            let gone = (0..block.len()).filter(|&slot| !block.alive.get(slot));
-            let gone = gone.flat_map(|slot| std::iter::once(slot).chain(body.later_of(slot)));
-            files.write(body.file_id.0, sizes, &later, &rows.to_bytes(gone))?;
+            let rows = rows.to_bytes(body, &block.alive);
+            files.write(body.file_id.0, sizes, &later, &rows)?;
             block.exact = Arc::new(ExactVectors::File(self.vector_file(body)));
         }
         Ok(())
     }
 
     /// The vectors of a block as they are read from their file.
-    fn vector_file(&self, body: &Body) -> VectorFile {
+    fn vector_file(&self, body: &Arc<Body>) -> VectorFile {
         let file = self.store.vector_files().file(body.file_id.0);
         VectorFile::new(
             file,
             self.dimensions,
-            body,
+            Arc::clone(body),
             self.store.clone(),
             &self.vectors,
         )

@@ -63,6 +63,11 @@ impl Body {
         self.uuids.len() + later.unwrap_or(0)
     }
 
+    /// The id of the record to which a vector belongs.
+    pub(super) fn id_of(&self, row: usize) -> u64 {
+        self.ids.get(self.passage_of(row).0) as u64
+    }
+
     /// The slot of the record to which a vector belongs, and the number of its passage.
     pub(crate) fn passage_of(&self, row: usize) -> (usize, usize) {
         let later = row.checked_sub(self.uuids.len());

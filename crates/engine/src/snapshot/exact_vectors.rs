@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::columns::Mask;
 use crate::disk::FileError;
 use crate::runtime::give_way;
 use crate::snapshot::body::Body;
 use crate::snapshot::vector_memory::{KeptVectors, VectorMemory};
-use crate::store::{CRC_BYTES, Reader, VectorFile as StoredVectors};
+use crate::store::{CRC_BYTES, Reader, VectorFile as StoredVectors, crc_of};
 
 /// The exact vectors of a block, Q30 components of unit vectors: that of each record, by slot, then those of the later
 /// rows; see [`PassageTable`](crate::snapshot::passage_table::PassageTable).
@@ -35,7 +36,8 @@ pub(crate) struct VectorsInMemory {
 pub(crate) struct VectorFile {
     file: Arc<StoredVectors>,
     dimensions: usize,
-    rows: usize,
+    /// The records of the rows.
+    body: Arc<Body>,
     /// The reader of the store that the file belongs to.
     store: Reader,
     /// The rows that searches have read.
@@ -84,25 +86,21 @@ impl VectorsInMemory {
         self.vectors.chunks_exact(self.dimensions)
     }
 
-    /// The rows as a file holds them; those of `erased` are zeros.
-    pub(crate) fn to_bytes(&self, erased: impl Iterator<Item = usize>) -> Vec<u8> {
-        let mut out = Vec::with_capacity(
-            self.vectors.len() * 4 + self.vectors.len() / self.dimensions * CRC_BYTES,
-        );
-        for vector in self.vectors.chunks_exact(self.dimensions) {
+    /// The rows of the records of `body` as a file holds them; those of records that are not `alive` are zeros.
+    pub(super) fn to_bytes(&self, body: &Body, alive: &Mask) -> Vec<u8> {
+        let size = self.dimensions * 4 + CRC_BYTES;
+        let mut out = Vec::with_capacity(body.rows() * size);
+        for (row, vector) in self.rows().enumerate() {
             give_way();
             let start = out.len();
-            vector
-                .iter()
-                .for_each(|component| out.extend_from_slice(&component.to_le_bytes()));
-            let crc = crc32fast::hash(&out[start..]);
+            if alive.get(body.passage_of(row).0) {
+                let components = vector.iter();
+                components.for_each(|component| out.extend_from_slice(&component.to_le_bytes()));
+            } else {
+                out.resize(start + self.dimensions * 4, 0);
+            }
+            let crc = crc_of(body.id_of(row), &out[start..]);
             out.extend_from_slice(&crc.to_le_bytes());
-        }
-        let mut zeros = vec![0; self.dimensions * 4];
-        let crc = crc32fast::hash(&zeros);
-        zeros.extend_from_slice(&crc.to_le_bytes());
-        for row in erased {
-            out[row * zeros.len()..][..zeros.len()].copy_from_slice(&zeros);
         }
         out
     }
@@ -113,14 +111,14 @@ impl VectorFile {
     pub(super) fn new(
         file: Arc<StoredVectors>,
         dimensions: usize,
-        body: &Body,
+        body: Arc<Body>,
         store: Reader,
         memory: &Arc<VectorMemory>,
     ) -> Self {
         Self {
             file,
             dimensions,
-            rows: body.rows(),
+            body,
             store,
             kept: KeptVectors::new(memory),
         }
@@ -128,7 +126,8 @@ impl VectorFile {
 
     /// Reads the vector of a row from the file into `buffer`.
     fn read_vector(&self, row: usize, buffer: &mut VectorBuffer) -> Result<(), FileError> {
-        let read = self.file.row(row, &mut buffer.bytes);
+        let id = self.body.id_of(row);
+        let read = self.file.row((id, row), &mut buffer.bytes);
         let bytes = read.map_err(|error| self.lost(error))?;
         buffer.vector.clear();
         buffer.vector.extend(components(bytes));
@@ -137,7 +136,7 @@ impl VectorFile {
 
     /// Keeps a vector that was read, and with it all others if they are few.
     fn keep(&self, row: usize, vector: &[i32]) {
-        let bytes = self.rows * self.dimensions * 4;
+        let bytes = self.body.rows() * self.dimensions * 4;
         if bytes <= FEW_VECTOR_BYTES && self.kept.make_room(bytes) {
             // Where the file is damaged, vectors are kept one by one.
             if let Ok(all) = self.read_all() {
@@ -152,8 +151,10 @@ impl VectorFile {
     fn read_all(&self) -> Result<VectorsInMemory, FileError> {
         let mut buffer = Vec::new();
         let mut read = VectorsInMemory::new(self.dimensions);
-        read.vectors.reserve_exact(self.rows * self.dimensions);
-        for row in self.file.rows(self.rows, &mut buffer)? {
+        read.vectors
+            .reserve_exact(self.body.rows() * self.dimensions);
+        let ids = (0..self.body.rows()).map(|row| self.body.id_of(row));
+        for row in self.file.rows(ids, &mut buffer)? {
             read.vectors.extend(components(row?));
         }
         Ok(read)
@@ -206,13 +207,6 @@ impl ExactVectors {
         Ok(read(&buffer.vector))
     }
 
-    /// Keeps the file of the vectors open, because its directory will be replaced.
-    pub(crate) fn keep_open(&self) {
-        if let Self::File(rows) = self {
-            rows.file.keep_open();
-        }
-    }
-
     /// Whether no file has the vectors.
     pub(crate) fn is_without_file(&self) -> bool {
         matches!(self, Self::Memory(_))
@@ -222,7 +216,7 @@ impl ExactVectors {
     pub(crate) fn is_in_memory(&self) -> bool {
         match self {
             Self::Memory(_) => true,
-            Self::File(rows) => rows.kept.len() == rows.rows,
+            Self::File(rows) => rows.kept.len() == rows.body.rows(),
         }
     }
 

@@ -19,6 +19,11 @@ pub(super) const CODES: &str = "codes";
 /// Kind of a file with a basis.
 pub(super) const BASIS: &str = "basis";
 
+/// The directory with the index files of the next model of the database in `directory`.
+pub(crate) fn next_index_path(directory: &Path) -> PathBuf {
+    directory.join("next")
+}
+
 /// The path of an index file.
 pub(super) fn index_file_path(directory: &Path, file_id: FileId, kind: &str) -> PathBuf {
     directory.join(format!("{}.{kind}", file_id.0))

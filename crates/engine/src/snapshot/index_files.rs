@@ -9,9 +9,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use parking_lot::Mutex;
 
 use crate::disk::{
-    Disk, FileError, Owner, PartsFile, TEMPORARY, create_directories, write_parts_file,
+    Disk, FileError, Owner, PartsFile, TEMPORARY, create_directories, remove_if_exists,
+    sync_parent, write_parts_file,
 };
-use crate::snapshot::file_names::{FileId, SNAPSHOT, index_file_path};
+use crate::snapshot::file_names::{FileId, SNAPSHOT, index_file_path, next_index_path};
 use crate::snapshot::vector_memory::VectorMemory;
 use crate::store::{Reader, Store};
 
@@ -91,6 +92,25 @@ impl IndexFiles {
         let _ = self.disk.remove_directory(&self.directory);
     }
 
+    /// The directory of the files of the next model.
+    pub(super) fn next_directory(&self) -> PathBuf {
+        next_index_path(self.directory.parent().unwrap_or(Path::new(".")))
+    }
+
+    /// Gives the files in the directory `other` the place of these, which are removed.
+    pub(super) fn take_place_of(&self, other: &Path) {
+        self.clear();
+        // Files that stay there are adopted by the next start.
+        let renamed = self.disk.rename(other, &self.directory);
+        let _ = renamed.and_then(|()| sync_parent(&*self.disk, &self.directory));
+    }
+
+    /// Removes a directory, if it exists.
+    pub(super) fn remove_directory(&self, directory: &Path) {
+        // The next start tries again.
+        let _ = remove_if_exists(&*self.disk, directory);
+    }
+
     /// Bytes of all index files and vector files when they were last measured.
     pub(crate) fn disk_bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
@@ -141,7 +161,11 @@ impl IndexFiles {
 
     /// Opens the list of the saved snapshot.
     pub(super) fn open_list(&self) -> Result<PartsFile, FileError> {
-        PartsFile::open(&*self.disk, &self.directory.join(SNAPSHOT), &self.owner)
+        self.open_list_in(&self.directory)
+    }
+
+    pub(super) fn open_list_in(&self, directory: &Path) -> Result<PartsFile, FileError> {
+        PartsFile::open(&*self.disk, &directory.join(SNAPSHOT), &self.owner)
     }
 
     /// Writes the list of the saved snapshot, unless the files are marked as not trusted. Returns whether it was written.

@@ -39,7 +39,7 @@ pub(crate) use body::Body;
 pub(crate) use coded::{Coded, Coding, recode};
 pub(crate) use equal_vectors::EqualVectors;
 pub(crate) use exact_vectors::{FEW_VECTOR_BYTES, VectorBuffer};
-pub(crate) use file_names::FileId;
+pub(crate) use file_names::{FileId, next_index_path};
 pub(crate) use filter_cache::{FilterCache, Masks};
 pub(crate) use identity_index::IdentityIndex;
 pub(crate) use index_files::IndexFiles;

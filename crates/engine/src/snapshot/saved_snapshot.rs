@@ -174,6 +174,23 @@ impl IndexFiles {
         })
     }
 
+    /// Gives the files of the next model the place of these, if a switch has made it the current one: then the store knows the
+    /// stamp of their list. Files of a re-embedding that ended otherwise are removed. When any of this fails, the next start
+    /// tries it again, and the index files are made again from the store.
+    pub(crate) fn adopt_next(&self) {
+        let next = self.next_directory();
+        let known = || {
+            let list = self.open_list_in(&next).ok()?.read_part(0).ok()?;
+            let list: Value = serde_json::from_slice(&list).ok()?;
+            self.store.find_stamp(list["stamp"].as_str()?).ok()?
+        };
+        if known().is_some() {
+            self.take_place_of(&next);
+        } else if matches!(self.store.next_model(), Ok(None)) {
+            self.remove_directory(&next);
+        }
+    }
+
     /// The basis of the newest block of the saved snapshot, whatever commit that is of. Codes of any basis are right, so
     /// the files may change while they are read.
     pub(crate) fn saved_basis(&self) -> Option<Arc<Basis>> {

@@ -7,7 +7,8 @@ use crate::store::error::StoreError;
 use crate::store::header::{Header, INSERT_RECORD, UPDATE_RECORD};
 use crate::store::places::LeftPlaces;
 use crate::store::state::State;
-use crate::store::stored_record::{StoredRecord, encode_vectors};
+use crate::store::stored_record::{StoredRecord, encode_vectors, vectors_crc};
+use crate::store::vector_file::crc_of;
 
 /// The statements of one commit, prepared once.
 pub(super) struct Batch<'t> {
@@ -24,6 +25,7 @@ pub(super) struct Batch<'t> {
     delete_record: CachedStatement<'t>,
     delete_content: CachedStatement<'t>,
     insert_vectors: CachedStatement<'t>,
+    insert_passages: CachedStatement<'t>,
     left: LeftPlaces,
     vectors: Vec<u8>,
 }
@@ -43,18 +45,19 @@ impl<'t> Batch<'t> {
             },
             insert_record: prepare(INSERT_RECORD)?,
             insert_content: prepare(
-                "INSERT INTO contents (id, data, crc, key, passages) VALUES (?1, ?2, ?3, ?4, ?5)",
+                "INSERT INTO contents (id, data, crc, key) VALUES (?1, ?2, ?3, ?4)",
             )?,
             update_record: prepare(UPDATE_RECORD)?,
             update_content: prepare(
-                "UPDATE contents SET data = ?2, crc = ?3, key = ?4, passages = ?5 WHERE id = ?1",
+                "UPDATE contents SET data = ?2, crc = ?3, key = ?4 WHERE id = ?1",
             )?,
             touch: prepare("UPDATE records SET synced = ?2, version = ?3 WHERE id = ?1")?,
             former: prepare("SELECT data, key FROM contents WHERE id = ?1")?,
             log: prepare(INSERT)?,
             delete_record: prepare("DELETE FROM records WHERE id = ?1")?,
             delete_content: prepare("DELETE FROM contents WHERE id = ?1")?,
-            insert_vectors: prepare("INSERT INTO vectors (id, vector) VALUES (?1, ?2)")?,
+            insert_vectors: prepare("INSERT INTO vectors (id, vector, crc) VALUES (?1, ?2, ?3)")?,
+            insert_passages: prepare("INSERT INTO passages (id, places, crc) VALUES (?1, ?2, ?3)")?,
             left: LeftPlaces::default(),
             vectors: Vec::new(),
         })
@@ -74,6 +77,11 @@ impl<'t> Batch<'t> {
                 };
                 let id = header.id;
                 encode_vectors(record.vectors, &mut self.vectors);
+                // Before the new content, because the change keeps the former content.
+                let before = match kind {
+                    PutKind::Created => None,
+                    PutKind::Changed => Some(self.leave(&header, record.data)?),
+                };
                 let (write, kind, error) = match kind {
                     PutKind::Created => (
                         &mut self.insert_record,
@@ -86,19 +94,9 @@ impl<'t> Batch<'t> {
                         StoreError::Missing { id },
                     ),
                 };
-                if kind == ChangeKind::Changed {
-                    let row = Header::stored(self.transaction, id)?;
-                    self.state.tally.remove(&row);
-                    self.left.leave(self.transaction, id)?;
-                }
                 one(write.execute(header.values())?, error)?;
                 self.state.tally.add(&header);
                 self.state.next_id = self.state.next_id.max(id + 1);
-                // Before the new content, because the change keeps the former content.
-                let before = match kind {
-                    ChangeKind::Created => None,
-                    _ => Some(former(&mut self.former, id)?.0),
-                };
                 self.log(Change {
                     position: self.state.position + 1,
                     version: self.state.version,
@@ -113,19 +111,16 @@ impl<'t> Batch<'t> {
                     ChangeKind::Created => &mut self.insert_content,
                     _ => &mut self.update_content,
                 };
-                let values = (
-                    id.cast_signed(),
-                    record.data,
-                    record.crc(&self.vectors),
-                    record.key,
-                    record.passages,
-                );
+                let rowid = id.cast_signed();
+                let values = (rowid, record.data, record.crc(), record.key);
                 one(content.execute(values)?, StoreError::Damaged { id })?;
-                let values = (id.cast_signed(), &self.vectors);
-                one(
-                    self.insert_vectors.execute(values)?,
-                    StoreError::Damaged { id },
-                )
+                if let Some(places) = record.passages {
+                    let values = (rowid, places, crc_of(id, places));
+                    self.insert_passages.execute(values)?;
+                }
+                let crc = vectors_crc((id, header.hash), &self.vectors, record.passages);
+                self.insert_vectors.execute((rowid, &self.vectors, crc))?;
+                Ok(())
             }
             Write::Touch { id, synced } => {
                 let row = Header::stored(self.transaction, id)?;
@@ -159,6 +154,20 @@ impl<'t> Batch<'t> {
                 Ok(())
             }
         }
+    }
+
+    /// Removes the vectors of a record that gets the header and the data, and returns its former data. With the same data and
+    /// hash, it keeps what the next model made of it.
+    fn leave(&mut self, header: &Header, data: &[u8]) -> Result<Vec<u8>, StoreError> {
+        let row = Header::stored(self.transaction, header.id)?;
+        self.state.tally.remove(&row);
+        let (before, _) = former(&mut self.former, header.id)?;
+        if before == data && row.hash == header.hash {
+            self.left.leave_current(self.transaction, header.id)?;
+        } else {
+            self.left.leave(self.transaction, header.id)?;
+        }
+        Ok(before)
     }
 
     fn log(&mut self, change: Change) -> Result<(), StoreError> {

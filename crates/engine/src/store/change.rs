@@ -169,21 +169,3 @@ pub(super) fn forget_data(connection: &Connection, position: i64) -> Result<(), 
     }?;
     Ok(())
 }
-
-/// The entries of the change feed that `which` chooses and orders.
-pub(super) fn read_changes(
-    connection: &Connection,
-    which: &str,
-    parameters: (i64, i64),
-) -> Result<Vec<Change>, StoreError> {
-    let mut statement = connection.prepare_cached(&format!(
-        "SELECT {}, data FROM changes WHERE {which}",
-        Change::COLUMNS
-    ))?;
-    let mut rows = statement.query(parameters)?;
-    let mut changes = Vec::new();
-    while let Some(row) = rows.next()? {
-        changes.push(Change::read_with_data(row)?);
-    }
-    Ok(changes)
-}

@@ -10,7 +10,7 @@ use crate::store::check::Check;
 use crate::store::connection::connect;
 use crate::store::error::StoreError;
 use crate::store::generations::Generations;
-use crate::store::places::{named_files, take_vectors};
+use crate::store::places::{Model, files_of, take_vectors};
 use crate::store::reader::Reader;
 use crate::store::state::state_of;
 use crate::store::vector_files::PinnedFiles;
@@ -63,7 +63,7 @@ impl StoreCopy {
         let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         let bytes = pragma("page_count")? * pragma("page_size")?;
         let mut files = 0;
-        for file in named_files(connection)?.into_keys() {
+        for file in files_of(connection, Model::Current)? {
             files += self.files.file(file).bytes();
         }
         Ok(CopiedState {

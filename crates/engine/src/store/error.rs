@@ -7,7 +7,7 @@ use rusqlite::ErrorCode;
 
 use crate::disk::FileError;
 use crate::store::paths::{acknowledged_path, log_path};
-use crate::store::vector_files::is_loss;
+use crate::store::vector_file::is_loss;
 
 /// An error of the store, its lock or its files.
 #[derive(Debug, thiserror::Error)]

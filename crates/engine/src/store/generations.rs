@@ -68,11 +68,6 @@ impl Generations {
         Self::write(connection, &[])
     }
 
-    /// Stores the generations of the store that this one copies the commits of.
-    pub(super) fn copy_to(&self, connection: &Connection) -> Result<(), StoreError> {
-        Self::write(connection, &self.later)
-    }
-
     fn write(connection: &Connection, later: &[Generation]) -> Result<(), StoreError> {
         let bytes: Vec<u8> = later
             .iter()

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use crate::store::batch::one;
 use crate::store::error::StoreError;
-use crate::store::places::{LeftPlaces, named_files, number_of_named, place_in};
+use crate::store::places::{LeftPlaces, Model, named_files, number_of_named, place_in};
 use crate::store::writer::Store;
 
 impl Store {
@@ -25,42 +25,30 @@ impl Store {
     ) -> Result<(), StoreError> {
         let connection = self.connection()?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
-        let handed_over = self.write(|transaction| {
-            let mut left = LeftPlaces::default();
-            let number = number_of_named(transaction, file)?;
-            let mut placed: i64 = 0;
-            for run in runs(records) {
-                placed += run.hand_over(transaction, number, &mut left)? as i64;
-            }
-            transaction
-                .prepare_cached("UPDATE vector_files SET living = living + ?2 WHERE number = ?1")?
-                .execute((number, placed))?;
-            left.write(transaction)
-        });
+        let handed_over =
+            self.write(|transaction| hand_over(transaction, Model::Current, file, records));
         let connection = self.connection()?;
         let restored = connection.pragma_update(None, "synchronous", "FULL");
         // A commit that is not synced must never be acknowledged.
         self.poisoned |= restored.is_err();
         self.log_drops_files |= handed_over?;
+        self.reader.vector_files().settle(file);
         Ok(restored?)
     }
 
-    /// Notes that a vector file may exist that is not named.
-    pub(crate) fn note_unnamed_file(&mut self) {
+    /// Notes that a vector file was written that will not be named.
+    pub(crate) fn note_unnamed_file(&mut self, file: u64) {
+        self.reader.vector_files().settle(file);
         self.has_unnamed_files = true;
     }
 
-    /// Removes the vector files that are neither named nor `pending`, unless a read may need them. The next call tries
-    /// again then.
+    /// Removes the vector files that are neither named nor will be, unless a read may need them. The next call tries again then.
     ///
     /// A file stays until the main file names it no more: a power cut may lose what a hand-over left in the log.
     ///
     /// # Errors
     /// SQLite's.
-    pub(crate) fn remove_unnamed_files(
-        &mut self,
-        pending: impl Iterator<Item = u64>,
-    ) -> Result<(), StoreError> {
+    pub(crate) fn remove_unnamed_files(&mut self) -> Result<(), StoreError> {
         if !self.has_unnamed_files
             || self.log_drops_files
             || self.poisoned
@@ -69,11 +57,36 @@ impl Store {
         {
             return Ok(());
         }
-        let mut needed: HashSet<u64> = named_files(self.connection()?)?.into_keys().collect();
-        needed.extend(pending);
-        self.has_unnamed_files = !self.reader.vector_files().remove_all_but(&needed);
+        let named: HashSet<u64> = named_files(self.connection()?)?.into_keys().collect();
+        self.has_unnamed_files = !self.reader.vector_files().remove_all_but(&named);
         Ok(())
     }
+}
+
+/// Gives `records` their places in a file, and drops their vectors from the table of `model`. Returns whether files are not
+/// named any more. Records that the next model has lost meanwhile are left out.
+///
+/// # Errors
+/// [`StoreError::Damaged`] for a record that there is not.
+pub(super) fn hand_over(
+    transaction: &Connection,
+    model: Model,
+    file: u64,
+    records: impl Iterator<Item = (u64, usize)>,
+) -> Result<bool, StoreError> {
+    let mut left = LeftPlaces::default();
+    let number = number_of_named(transaction, model, file)?;
+    let mut placed: i64 = 0;
+    for run in runs(records) {
+        placed += run.hand_over(transaction, model, number, &mut left)? as i64;
+    }
+    transaction
+        .prepare_cached("UPDATE vector_files SET living = living + ?2 WHERE number = ?1")?
+        .execute((number, placed))?;
+    let is_empty = transaction
+        .prepare_cached("DELETE FROM vector_files WHERE number = ?1 AND living = 0")?
+        .execute([number])?;
+    Ok(left.write(transaction)? || is_empty > 0)
 }
 
 /// Records of consecutive ids in consecutive slots.
@@ -108,21 +121,28 @@ impl Run {
     fn hand_over(
         &self,
         transaction: &Connection,
+        model: Model,
         number: i64,
         left: &mut LeftPlaces,
     ) -> Result<usize, StoreError> {
         let last = self.first + self.records as i64 - 1;
-        left.note_all(transaction, self.first, last)?;
+        left.note_all(transaction, model, (self.first, last))?;
         let placed = transaction
-            .prepare_cached("UPDATE records SET place = ?3 + (id - ?1) WHERE id BETWEEN ?1 AND ?2")?
+            .prepare_cached(&format!(
+                "UPDATE {} SET place = ?3 + (id - ?1) WHERE id BETWEEN ?1 AND ?2",
+                model.places()
+            ))?
             .execute((self.first, last, place_in(number, self.slot)))?;
         let id = self.first.cast_unsigned();
         one(
-            usize::from(placed == self.records),
+            usize::from(placed == self.records || model == Model::Next),
             StoreError::Damaged { id },
         )?;
         transaction
-            .prepare_cached("DELETE FROM vectors WHERE id BETWEEN ?1 AND ?2")?
+            .prepare_cached(&format!(
+                "DELETE FROM {} WHERE id BETWEEN ?1 AND ?2",
+                model.vectors()
+            ))?
             .execute((self.first, last))?;
         Ok(placed)
     }

@@ -25,16 +25,6 @@ pub(crate) fn sync_key(name: &str) -> String {
     format!("{SYNC}{name}")
 }
 
-/// The states of all syncs, with their keys.
-pub(super) fn sync_states(connection: &Connection) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-    let mut statement =
-        connection.prepare_cached("SELECT key, value FROM meta WHERE key >= ?1 ORDER BY key")?;
-    let states = statement.query_map([SYNC], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let states: Vec<(String, _)> = states.collect::<Result<_, _>>()?;
-    let syncs = states.into_iter();
-    Ok(syncs.filter(|(key, _)| key.starts_with(SYNC)).collect())
-}
-
 /// Key of the random bytes that identify the store.
 pub(super) const STORE_ID: &str = "store_id";
 
@@ -120,6 +110,42 @@ pub(super) fn clock_of(connection: &Connection) -> Result<i64, StoreError> {
 
 pub(super) fn write_clock(connection: &Connection, clock: i64) -> Result<(), StoreError> {
     write_meta(connection, CLOCK, &clock.to_le_bytes())
+}
+
+/// Key of the settings of the next model, while the records are embedded again.
+pub(super) const NEXT_SETTINGS: &str = "next_settings";
+
+/// Key of the number of records that have vectors of the next model: 8 bytes, little-endian.
+const NEXT_DONE: &str = "next_done";
+
+/// How many records have vectors of the next model.
+pub(super) fn next_done_of(connection: &Connection) -> Result<u64, StoreError> {
+    let stored = read_meta(connection, NEXT_DONE)?.and_then(|bytes| bytes.try_into().ok());
+    Ok(stored.map_or(0, u64::from_le_bytes))
+}
+
+pub(super) fn write_next_done(connection: &Connection, done: u64) -> Result<(), StoreError> {
+    write_meta(connection, NEXT_DONE, &done.to_le_bytes())
+}
+
+/// Removes all values about the next model, whose keys begin alike.
+pub(super) fn remove_next_meta(connection: &Connection) -> Result<(), StoreError> {
+    connection.execute("DELETE FROM meta WHERE key GLOB 'next_*'", [])?;
+    Ok(())
+}
+
+/// Key of the number of the commit that last put vectors of another model in the place of the former: 8 bytes, little-endian.
+/// It is missing before the first.
+const SWITCH: &str = "switch";
+
+/// The number of the commit that last put vectors of another model in the place of the former; 0 before the first.
+pub(super) fn switch_of(connection: &Connection) -> Result<u64, StoreError> {
+    let stored = read_meta(connection, SWITCH)?.and_then(|bytes| bytes.try_into().ok());
+    Ok(stored.map_or(0, u64::from_le_bytes))
+}
+
+pub(super) fn write_switch(connection: &Connection, version: u64) -> Result<(), StoreError> {
+    write_meta(connection, SWITCH, &version.to_le_bytes())
 }
 
 /// Key of the position of the last change that is no longer kept.

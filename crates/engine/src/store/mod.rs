@@ -6,8 +6,6 @@ mod acknowledged;
 mod batch;
 mod change;
 mod check;
-mod commit_copy;
-mod commit_range;
 mod connection;
 mod continuity;
 mod copy;
@@ -21,6 +19,8 @@ mod idle_connections;
 mod inspection;
 mod meta;
 mod moment;
+mod next_model;
+mod next_reads;
 mod open;
 mod open_files;
 mod paths;
@@ -32,13 +32,13 @@ mod schema;
 mod stamp;
 mod state;
 mod stored_record;
+mod vector_file;
 mod vector_files;
 mod writer;
 
 pub(crate) use batch::{PutKind, Write};
 pub(crate) use change::{Change, ChangeKind};
 pub(crate) use check::{Check, Found};
-pub(crate) use commit_range::{CommitRange, CopiedRecord};
 pub(crate) use continuity::StoreStatus;
 pub(crate) use copy::{CopiedState, StoreCopy};
 pub use error::StoreError;
@@ -49,12 +49,14 @@ pub(crate) use inspection::{
 };
 pub(crate) use meta::{CREATED_AT, SETTINGS, sync_key};
 pub(crate) use moment::Moment;
+pub(crate) use next_model::NextRecord;
+pub(crate) use next_reads::{NextModel, NextReached};
 pub(crate) use paths::{has_traces, store_path};
 pub(crate) use reader::Reader;
 pub(crate) use stamp::Stamp;
 pub(crate) use state::{State, Tally};
 pub(crate) use stored_record::StoredRecord;
-pub(crate) use vector_files::{CRC_BYTES, VectorFile};
+pub(crate) use vector_file::{CRC_BYTES, VectorFile, crc_of};
 pub(crate) use writer::Store;
 
 #[cfg(test)]

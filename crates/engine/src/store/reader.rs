@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::RwLock;
 use rusqlite::{Connection, OptionalExtension, Transaction};
@@ -13,11 +13,12 @@ use crate::store::access::Access;
 use crate::store::error::StoreError;
 use crate::store::header::Header;
 use crate::store::idle_connections::IdleConnections;
-use crate::store::meta::{STORE_ID, identity_of, read_meta, sync_states};
+use crate::store::meta::{STORE_ID, identity_of, read_meta, switch_of};
 use crate::store::places::named_files;
 use crate::store::state::{State, state_of};
 use crate::store::stored_record::{COLUMNS, JOINS, StoredRecord, VectorsRead, read};
-use crate::store::vector_files::{PinnedFiles, VectorFiles, file_of};
+use crate::store::vector_file::file_of;
+use crate::store::vector_files::{PinnedFiles, VectorFiles};
 
 /// The idle connections of all stores: the limit is one of the process.
 static IDLE: IdleConnections = IdleConnections::new();
@@ -32,38 +33,32 @@ pub(crate) struct Reader {
 struct Pool {
     path: PathBuf,
     access: Access,
-    /// What is at `path`. Locked for reading while a connection is opened: SQLite opens the main file and its log one after
-    /// the other, and both must be of the same database.
-    file: RwLock<File>,
+    /// Whether the database was dropped: there is no file at `path`, or that of another database. Locked for reading while a
+    /// connection is opened: SQLite opens the main file and its log one after the other, and both must be of the same database.
+    dropped: RwLock<bool>,
     vectors: Arc<VectorFiles>,
-}
-
-/// What is at the path of a database's file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum File {
-    /// The file of the database.
-    Own,
-    /// The file of the database, or that of a store with the same records and other vectors.
-    Replaced,
-    /// No file, or that of another database.
-    Dropped,
+    /// The commit that had last put vectors of another model in the place of the former at the first read.
+    switch: OnceLock<u64>,
 }
 
 impl Reader {
     pub(super) fn new(disk: &Arc<dyn Disk>, path: &Path, id: Owner) -> Reader {
-        let reader = Self::with_access(disk, path, Access::Shared);
-        reader.vector_files().belong_to(|| Some(id));
-        reader
+        Self::of(path, Access::Shared, VectorFiles::of(disk, path, id))
     }
 
     /// A reader of the store at `path`, whose main file must exist.
     pub(crate) fn with_access(disk: &Arc<dyn Disk>, path: &Path, access: Access) -> Reader {
+        Self::of(path, access, VectorFiles::beside(disk, path))
+    }
+
+    fn of(path: &Path, access: Access, vectors: Arc<VectorFiles>) -> Reader {
         Reader {
             pool: Arc::new(Pool {
                 path: path.to_owned(),
                 access,
-                file: RwLock::new(File::Own),
-                vectors: VectorFiles::beside(disk, path),
+                dropped: RwLock::new(false),
+                vectors,
+                switch: OnceLock::new(),
             }),
         }
     }
@@ -83,7 +78,7 @@ impl Reader {
     }
 
     /// The vector files, of which none is removed until this is dropped. Call it before a transaction begins.
-    pub(super) fn pinned_files(&self) -> PinnedFiles {
+    pub(crate) fn pinned_files(&self) -> PinnedFiles {
         self.pool.vectors.pinned()
     }
 
@@ -97,34 +92,27 @@ impl Reader {
         &self.pool.path
     }
 
-    /// Runs `replace`, which puts the file of a store with the same records and other vectors in place of the file. No
-    /// connection is opened meanwhile. Later reads give the same result from either file, for everything but vectors, which
-    /// are no longer read.
-    pub(crate) fn replace<T>(&self, replace: impl FnOnce() -> T) -> T {
-        let mut file = self.pool.file.write();
-        *file = File::Replaced;
-        self.close_idle();
-        replace()
-    }
-
     /// Opens no connection from now on, because the database is dropped. Call this before its files are removed.
     pub(crate) fn end(&self) {
-        *self.pool.file.write() = File::Dropped;
+        *self.pool.dropped.write() = true;
         self.close_idle();
     }
 
     /// Whether the database was dropped.
     pub(crate) fn has_ended(&self) -> bool {
-        self.file() == File::Dropped
+        *self.pool.dropped.read()
     }
 
-    /// Whether other vectors took the place of those of the database.
-    pub(crate) fn was_replaced(&self) -> bool {
-        self.file() == File::Replaced
+    /// Whether another model's vectors took the place of those that the reader was made for.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn was_switched(&self) -> Result<bool, StoreError> {
+        self.read(|transaction| self.is_past_switch(transaction))
     }
 
-    fn file(&self) -> File {
-        *self.pool.file.read()
+    pub(super) fn is_past_switch(&self, transaction: &Transaction<'_>) -> Result<bool, StoreError> {
+        Ok(self.pool.switch.get() != Some(&switch_of(transaction)?))
     }
 
     /// Opens a connection.
@@ -132,8 +120,8 @@ impl Reader {
     /// # Errors
     /// [`StoreError::Dropped`]; SQLite's.
     pub(super) fn open(&self) -> Result<Connection, StoreError> {
-        let file = self.pool.file.read();
-        if *file == File::Dropped {
+        let dropped = self.pool.dropped.read();
+        if *dropped {
             return Err(StoreError::Dropped);
         }
         let connection = self.pool.access.open(&self.pool.path)?;
@@ -145,11 +133,6 @@ impl Reader {
     /// Closes the idle connections.
     pub(super) fn close_idle(&self) {
         IDLE.close_all(self.number());
-    }
-
-    /// Number of the last commit, 0 before the first.
-    pub(crate) fn version(&self) -> Result<u64, StoreError> {
-        self.read(|transaction| Ok(state_of(transaction)?.version))
     }
 
     /// The state after the last commit.
@@ -210,21 +193,13 @@ impl Reader {
         })
     }
 
-    /// The vectors of a record; `None` where there is no such record, where a commit after `version` wrote
-    /// or touched the record, and where the file was replaced.
+    /// The vectors of a record; `None` where there is no such record.
     ///
     /// # Errors
     /// [`StoreError::Damaged`], [`StoreError::LostVectors`].
-    pub(crate) fn vectors(&self, id: u64, version: u64) -> Result<Option<Vectors>, StoreError> {
+    pub(crate) fn vectors(&self, id: u64) -> Result<Option<Vectors>, StoreError> {
         let mut vectors = None;
-        let read = self.records(&[id], |record| {
-            vectors = (record.header.version <= version).then(|| record.vectors());
-        });
-        // Asked after the read, which may have opened the file that is there since.
-        if self.was_replaced() {
-            return Ok(None);
-        }
-        read?;
+        self.records(&[id], |record| vectors = Some(record.vectors()))?;
         vectors.transpose()
     }
 
@@ -247,23 +222,9 @@ impl Reader {
         }
     }
 
-    /// Number of records.
-    pub(crate) fn count(&self) -> Result<u64, StoreError> {
-        self.read(|transaction| {
-            let count: i64 =
-                transaction.query_row("SELECT count(*) FROM records", [], |row| row.get(0))?;
-            Ok(count.cast_unsigned())
-        })
-    }
-
     /// The value under `key` of the table `meta`; the settings are under `settings`.
     pub(crate) fn meta(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
         self.read(|transaction| read_meta(transaction, key))
-    }
-
-    /// The states of all syncs, with their keys in the table `meta`.
-    pub(crate) fn sync_states(&self) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-        self.read(|transaction| sync_states(transaction))
     }
 
     /// Runs `read` in one transaction, so that all of its statements see the same commit.
@@ -279,6 +240,11 @@ impl Reader {
         let mut connection = idle.map_or_else(|| self.open(), Ok)?;
         let transaction = connection.transaction().map_err(StoreError::from)?;
         files.belong_to(|| identity_of(&transaction, STORE_ID).ok());
+        if self.pool.switch.get().is_none()
+            && let Ok(switch) = switch_of(&transaction)
+        {
+            let _ = self.pool.switch.set(switch);
+        }
         let result = read(&transaction);
         drop(transaction);
         if !self.pool.access.keeps_connections() {
@@ -290,7 +256,7 @@ impl Reader {
             };
         }
         IDLE.keep(self.number(), connection);
-        if self.file() != File::Own {
+        if self.has_ended() {
             self.close_idle();
         }
         result

@@ -53,7 +53,7 @@ impl Store {
             return Ok(false);
         };
         let end = marks[old].position;
-        // The last change stays, without its data, because a store that copies commits takes the position from it.
+        // The last change stays, without its data, because a repair of the state takes the position from it.
         let last_removed = end.min(position - 1);
         let more = self.write(|transaction| {
             if removed_of(transaction)? < last_removed {

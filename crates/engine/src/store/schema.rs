@@ -13,7 +13,7 @@ use crate::store::error::StoreError;
 pub(super) const APPLICATION_ID: i64 = 0x636f_7366;
 
 /// Raised with every change of the tables or of the meaning of their values.
-pub(super) const FORMAT: i64 = 7;
+pub(super) const FORMAT: i64 = 8;
 
 pub(super) const PAGE_BYTES: u64 = 16 * 1024;
 
@@ -21,7 +21,7 @@ pub(super) const PAGE_BYTES: u64 = 16 * 1024;
 pub(super) const INCREMENTAL: i64 = 2;
 
 /// The tables and indexes of a file: the name of each, and the statement that makes it.
-pub(super) const STATEMENTS: [(&str, &str); 8] = [
+pub(super) const STATEMENTS: [(&str, &str); 11] = [
     // `records` is apart from `contents` so that touching a record rewrites about 80 bytes, not its data.
     // Every row of `records` carries the version of the commit that last wrote it: a snapshot catches up by that index,
     // and by `deletions` for what is gone. `place` is that of its vectors in a file, and negative while
@@ -46,22 +46,45 @@ pub(super) const STATEMENTS: [(&str, &str); 8] = [
             id INTEGER PRIMARY KEY,
             data BLOB NOT NULL,
             crc INTEGER NOT NULL,
-            key TEXT,
-            passages BLOB
+            key TEXT
         ) STRICT",
     ),
-    // The vectors of records whose block is not full yet: those of all passages, one after the other.
+    // What a model made of the records is apart from them, so that a re-embedding writes no record again: the places of the
+    // passages of records with several, and the vectors of records whose block is not full yet, those of all passages one
+    // after the other.
+    (
+        "passages",
+        "CREATE TABLE passages (id INTEGER PRIMARY KEY, places BLOB NOT NULL, crc INTEGER NOT NULL) STRICT",
+    ),
     (
         "vectors",
-        "CREATE TABLE vectors (id INTEGER PRIMARY KEY, vector BLOB NOT NULL) STRICT",
+        "CREATE TABLE vectors (id INTEGER PRIMARY KEY, vector BLOB NOT NULL, crc INTEGER NOT NULL) STRICT",
     ),
-    // The files that have the vectors of full blocks, and how many records have their place in each.
+    // What the next model made of the records, while they are embedded again. A record whose content changes loses its row.
+    // `hash` is that of the record with these vectors, if it differs.
+    (
+        "next_records",
+        "CREATE TABLE next_records (
+            id INTEGER PRIMARY KEY,
+            place INTEGER NOT NULL DEFAULT -2147483648,
+            places BLOB,
+            crc INTEGER,
+            hash BLOB
+        ) STRICT",
+    ),
+    (
+        "next_vectors",
+        "CREATE TABLE next_vectors (id INTEGER PRIMARY KEY, vector BLOB NOT NULL, crc INTEGER NOT NULL) STRICT",
+    ),
+    // The files that have the vectors of full blocks, how many records have their place in each, and whether the next model
+    // made them.
     (
         "vector_files",
         "CREATE TABLE vector_files (
             number INTEGER PRIMARY KEY,
             file INTEGER NOT NULL,
-            living INTEGER NOT NULL
+            living INTEGER NOT NULL,
+            next INTEGER NOT NULL
         ) STRICT",
     ),
     (

@@ -12,13 +12,17 @@ use crate::store::reader::Reader;
 use crate::store::writer::Store;
 
 /// Key of the stamps in the table `meta`: those of the last saved snapshot and of the one being saved.
-const STAMPS: &str = "stamps";
+pub(super) const STAMPS: &str = "stamps";
 
 /// Random bytes for one saved snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp([u8; 16]);
+pub(crate) struct Stamp(pub(super) [u8; 16]);
 
 impl Stamp {
+    pub(super) fn new() -> Self {
+        Self(new_identity())
+    }
+
     /// The stamp as the list of the files names it.
     pub(crate) fn name(self) -> String {
         hexadecimal(self.0)
@@ -44,7 +48,7 @@ impl Store {
     /// # Errors
     /// As [`Store::commit`].
     pub(crate) fn stamp(&mut self, saved: Option<Stamp>) -> Result<Stamp, StoreError> {
-        let stamp = Stamp(new_identity());
+        let stamp = Stamp::new();
         let stamps: Vec<u8> = saved
             .into_iter()
             .chain([stamp])

@@ -9,7 +9,8 @@ use rusqlite::types::ValueRef;
 use crate::record::{Vectors, passage_count};
 use crate::store::error::StoreError;
 use crate::store::header::Header;
-use crate::store::vector_files::{VectorFile, VectorFiles};
+use crate::store::vector_file::{VectorFile, crc_of};
+use crate::store::vector_files::VectorFiles;
 
 /// A record as it is written, or as it comes from the store: then its content lives until the next one is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,13 +38,16 @@ impl StoredRecord<'_> {
 
     /// The vector of the text, or of its first passage.
     pub(crate) fn first_vector(&self) -> &[i32] {
-        let passages = self.passages.map_or(1, passage_count).max(1);
-        &self.vectors[..self.vectors.len() / passages]
+        &self.vectors[..self.vectors.len() / self.vector_count()]
     }
 
-    /// The checksum over all but *synced*, the version and the place of the vectors, which change without the content.
-    /// `vectors` is their stored form.
-    pub(super) fn crc(&self, vectors: &[u8]) -> u32 {
+    /// How many vectors the record has.
+    fn vector_count(&self) -> usize {
+        self.passages.map_or(1, passage_count).max(1)
+    }
+
+    /// The checksum over the content: all but the vectors and what changes without the content.
+    pub(super) fn crc(&self) -> u32 {
         let header = &self.header;
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(&header.id.to_le_bytes());
@@ -53,14 +57,9 @@ impl StoredRecord<'_> {
         hasher.update(&header.changed.to_le_bytes());
         hasher.update(&(self.data.len() as u64).to_le_bytes());
         hasher.update(self.data);
-        hasher.update(vectors);
         if let Some(key) = self.key {
             hasher.update(&(key.len() as u64).to_le_bytes());
             hasher.update(key.as_bytes());
-        }
-        if let Some(passages) = self.passages {
-            hasher.update(&(passages.len() as u64).to_le_bytes());
-            hasher.update(passages);
         }
         hasher.finalize()
     }
@@ -68,11 +67,37 @@ impl StoredRecord<'_> {
 
 /// The columns [`read`] takes, in its order, from `records r` and [`JOINS`].
 pub(super) const COLUMNS: &str = "r.id, r.uuid, r.hash, r.created, r.changed, r.synced, r.version, \
-    c.data, c.crc, c.key, c.passages, v.vector, f.file, r.place & 4095";
+    c.data, c.crc, c.key, p.places, p.crc, v.vector, v.crc, f.file, r.place & 4095, r.hash";
 
 /// The tables with the rest of a record.
-pub(super) const JOINS: &str = "LEFT JOIN contents c ON c.id = r.id LEFT JOIN vectors v ON v.id = r.id \
-    LEFT JOIN vector_files f ON f.number = r.place >> 12";
+pub(super) const JOINS: &str = "LEFT JOIN contents c ON c.id = r.id LEFT JOIN passages p ON p.id = r.id \
+    LEFT JOIN vectors v ON v.id = r.id LEFT JOIN vector_files f ON f.number = r.place >> 12";
+
+/// As [`COLUMNS`], with what the next model made, from `records r` and [`NEXT_JOINS`].
+pub(super) const NEXT_COLUMNS: &str = "r.id, r.uuid, r.hash, r.created, r.changed, r.synced, r.version, \
+    c.data, c.crc, c.key, p.places, p.crc, v.vector, v.crc, f.file, p.place & 4095, \
+    ifnull(substr(p.hash, 1, 16), r.hash)";
+
+/// The tables with the rest of a record that has vectors of the next model.
+pub(super) const NEXT_JOINS: &str = "JOIN next_records p ON p.id = r.id LEFT JOIN contents c ON c.id = r.id \
+    LEFT JOIN next_vectors v ON v.id = r.id LEFT JOIN vector_files f ON f.number = p.place >> 12";
+
+/// The checksum of the vectors of a record in a table, whose id, hash and passages it covers.
+pub(super) fn vectors_crc(
+    (id, hash): (u64, [u8; 16]),
+    vectors: &[u8],
+    places: Option<&[u8]>,
+) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&id.to_le_bytes());
+    hasher.update(&hash);
+    hasher.update(vectors);
+    if let Some(places) = places {
+        hasher.update(&(places.len() as u64).to_le_bytes());
+        hasher.update(places);
+    }
+    hasher.finalize()
+}
 
 /// The stored form of vectors: little-endian components, four bytes each.
 pub(super) fn encode_vectors(vectors: &[i32], into: &mut Vec<u8>) {
@@ -103,23 +128,36 @@ pub(super) fn read<'a>(
     let id = row.get::<_, i64>(0)?.cast_unsigned();
     // A value of another type is damage too, because the schema allows no other type.
     let damaged = |_| StoreError::Damaged { id };
-    let bytes = match (row.get_ref(11)?, row.get_ref(12)?) {
-        (ValueRef::Blob(bytes), ValueRef::Null) => bytes,
+    let Some(record) = content(row).map_err(damaged)? else {
+        return Err(StoreError::Damaged { id });
+    };
+    let bytes = match (row.get_ref(12)?, row.get_ref(14)?) {
+        (ValueRef::Blob(bytes), ValueRef::Null) => {
+            let hash = row.get(16).map_err(damaged)?;
+            let crc = vectors_crc((id, hash), bytes, record.passages);
+            if row.get::<_, i64>(13).map_err(damaged)? != i64::from(crc) {
+                return Err(StoreError::Damaged { id });
+            }
+            bytes
+        }
         (ValueRef::Null, ValueRef::Integer(file)) => {
-            let slot: i64 = row.get(13).map_err(damaged)?;
+            let slot: i64 = row.get(15).map_err(damaged)?;
             read.bytes.clear();
             let file = file.cast_unsigned();
-            read.files
+            let vectors = read
+                .files
                 .entry(file)
                 .or_insert_with(|| files.file(file))
-                .append_record(slot as usize, &mut read.bytes)
+                .append_record((id, slot as usize), &mut read.bytes)
                 .map_err(|source| StoreError::LostVectors { id, source })?;
+            if vectors != record.vector_count() {
+                return Err(StoreError::Damaged { id });
+            }
             &read.bytes
         }
         _ => return Err(StoreError::Damaged { id }),
     };
-    let record = content(row, bytes).map_err(damaged)?;
-    let (Some(record), (components, [])) = (record, bytes.as_chunks::<4>()) else {
+    let (components, []) = bytes.as_chunks::<4>() else {
         return Err(StoreError::Damaged { id });
     };
     read.components.clear();
@@ -132,8 +170,8 @@ pub(super) fn read<'a>(
     })
 }
 
-/// A record without its vectors, which only its checksum needs; `None` when that fails.
-fn content<'a>(row: &'a Row<'_>, vectors: &[u8]) -> rusqlite::Result<Option<StoredRecord<'a>>> {
+/// A record without its vectors; `None` when a checksum fails.
+fn content<'a>(row: &'a Row<'_>) -> rusqlite::Result<Option<StoredRecord<'a>>> {
     let record = StoredRecord {
         header: Header::read(row)?,
         key: row.get_ref(9)?.as_str_or_null()?,
@@ -141,6 +179,10 @@ fn content<'a>(row: &'a Row<'_>, vectors: &[u8]) -> rusqlite::Result<Option<Stor
         vectors: &[],
         passages: row.get_ref(10)?.as_blob_or_null()?,
     };
-    let is_intact = row.get::<_, i64>(8)? == i64::from(record.crc(vectors));
+    let places_crc = record
+        .passages
+        .map(|places| i64::from(crc_of(record.header.id, places)));
+    let is_intact = row.get::<_, i64>(8)? == i64::from(record.crc())
+        && row.get::<_, Option<i64>>(11)? == places_crc;
     Ok(is_intact.then_some(record))
 }

@@ -3,34 +3,19 @@
 //!
 //! A file is synced before a transaction names it, and removed after a transaction has dropped its name and the log was moved
 //! into the main file. So a file that no transaction names is left over from a process that ended, and is removed.
-//!
-//! A file is a parts file with two parts. Numbers are little-endian, four bytes each.
-//!
-//! | part | what |
-//! |---|---|
-//! | 0 | the number in its name, lower half first; dimensions; number of records; of a block with later passages, the first later row of each record, and the end of the last |
-//! | 1 | the vectors of the records, then those of later passages; each as its components and their CRC-32 |
 
 use std::collections::{HashMap, HashSet};
-use std::io;
-use std::ops::{Deref, Range};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
 
-use crate::disk::{
-    Disk, FileError, Owner, SharedPartsFile, TEMPORARY, create_directories, write_parts_file,
-};
+use crate::disk::{Disk, FileError, Owner, TEMPORARY, create_directories, write_parts_file};
+use crate::store::vector_file::{VectorFile, layout_bytes};
 
 /// The extension of the files.
 const VECTORS: &str = "vectors";
-
-const LAYOUT: usize = 0;
-const ROWS: usize = 1;
-
-/// Bytes of the checksum behind a vector.
-pub(crate) const CRC_BYTES: usize = 4;
 
 /// The vector files of a store.
 #[derive(Debug)]
@@ -40,30 +25,15 @@ pub(crate) struct VectorFiles {
     owner: OnceLock<Owner>,
     /// Those that a block or a read of the store has.
     files: Mutex<HashMap<u64, Weak<VectorFile>>>,
+    /// Those that were written for the store to name them. Locked while files are removed.
+    unnamed: Mutex<HashSet<u64>>,
     /// Held while a commit is read, whose files must stay.
     pin: Arc<()>,
 }
 
-/// A vector file. It is open only while it is read.
-#[derive(Debug)]
-pub(crate) struct VectorFile {
-    id: u64,
-    file: SharedPartsFile,
-    layout: OnceLock<Layout>,
-}
-
-/// Which vectors a file has.
-#[derive(Debug)]
-struct Layout {
-    dimensions: usize,
-    records: usize,
-    /// The first later row of each record, and the end of the last; empty where each record has one vector.
-    later: Vec<u32>,
-}
-
 /// The vector files while a commit is read. None is removed meanwhile.
 #[derive(Debug)]
-pub(super) struct PinnedFiles {
+pub(crate) struct PinnedFiles {
     files: Arc<VectorFiles>,
     _pin: Arc<()>,
 }
@@ -77,13 +47,36 @@ impl Deref for PinnedFiles {
 }
 
 impl VectorFiles {
-    /// The files of the store whose main file is `path`.
+    /// The files of the store `owner` whose main file is `path`. When a database is opened again, they are those of its readers
+    /// of before, whose reads keep files.
+    pub(super) fn of(disk: &Arc<dyn Disk>, path: &Path, owner: Owner) -> Arc<Self> {
+        static KNOWN: Mutex<Vec<Weak<VectorFiles>>> = Mutex::new(Vec::new());
+        let mut known = KNOWN.lock();
+        known.retain(|files| files.strong_count() > 0);
+        let found = known.iter().filter_map(Weak::upgrade).find(|files| {
+            files.owner.get() == Some(&owner)
+                && files.directory == directory_of(path)
+                && Arc::ptr_eq(&files.disk, disk)
+        });
+        if let Some(files) = found {
+            // Those of a writer that has ended.
+            files.unnamed.lock().clear();
+            return files;
+        }
+        let files = Self::beside(disk, path);
+        files.belong_to(|| Some(owner));
+        known.push(Arc::downgrade(&files));
+        files
+    }
+
+    /// The files beside the main file `path`.
     pub(super) fn beside(disk: &Arc<dyn Disk>, path: &Path) -> Arc<Self> {
         Arc::new(Self {
             disk: Arc::clone(disk),
-            directory: path.with_file_name("vectors"),
+            directory: directory_of(path),
             owner: OnceLock::new(),
             files: Mutex::default(),
+            unnamed: Mutex::default(),
             pin: Arc::default(),
         })
     }
@@ -112,11 +105,7 @@ impl VectorFiles {
             return file;
         }
         let owner = self.owner.get().copied().unwrap_or_default();
-        let file = Arc::new(VectorFile {
-            id,
-            file: SharedPartsFile::at(&self.disk, self.path(id), owner),
-            layout: OnceLock::new(),
-        });
+        let file = Arc::new(VectorFile::at(&self.disk, (id, self.path(id)), owner));
         files.insert(id, Arc::downgrade(&file));
         file
     }
@@ -135,18 +124,18 @@ impl VectorFiles {
     ) -> Result<Arc<VectorFile>, FileError> {
         create_directories(&*self.disk, &self.directory)
             .map_err(|source| FileError::io(&self.directory, source))?;
-        let numbers = [
-            id as u32,
-            (id >> 32) as u32,
-            dimensions as u32,
-            records as u32,
-        ];
-        let layout: Vec<u8> = (numbers.iter().chain(later))
-            .flat_map(|number| number.to_le_bytes())
-            .collect();
+        let layout = layout_bytes(id, (dimensions, records), later);
         let owner = self.owner.get().copied().unwrap_or_default();
-        write_parts_file(&*self.disk, &self.path(id), &owner, &[&layout, rows])?;
+        // Before it exists, because another thread may be removing files.
+        self.unnamed.lock().insert(id);
+        write_parts_file(&*self.disk, &self.path(id), &owner, &[&layout, rows])
+            .inspect_err(|_| self.settle(id))?;
         Ok(self.file(id))
+    }
+
+    /// Notes that a file was named, or is not needed any more.
+    pub(super) fn settle(&self, id: u64) {
+        self.unnamed.lock().remove(&id);
     }
 
     /// Whether a commit is read, whose files must stay.
@@ -154,21 +143,22 @@ impl VectorFiles {
         Arc::strong_count(&self.pin) > 1
     }
 
-    /// Removes the files that are not `needed`, unless a commit is read that may name one of them. Returns whether it did.
-    pub(super) fn remove_all_but(&self, needed: &HashSet<u64>) -> bool {
+    /// Removes the files that are neither `named` nor written to be named, unless a commit is read that may name one of them.
+    /// Returns whether it did.
+    pub(super) fn remove_all_but(&self, named: &HashSet<u64>) -> bool {
+        let unnamed = self.unnamed.lock();
         if self.is_pinned() {
             return false;
         }
         for path in self.paths() {
-            let id = path
-                .file_stem()
-                .and_then(|stem| stem.to_str()?.parse().ok());
-            let kind = path.extension().and_then(|kind| kind.to_str());
-            match (id, kind) {
-                (Some(id), Some(VECTORS)) if !needed.contains(&id) => self.remove([id]),
-                (_, Some(TEMPORARY)) => {
-                    // The next start tries again to remove a file that cannot be removed now.
-                    let _ = self.disk.remove_file(&path);
+            let name = path.file_name().and_then(|name| name.to_str());
+            let Some((id, kind)) = name.and_then(|name| name.split_once('.')) else {
+                continue;
+            };
+            let is_file = kind == VECTORS || path.extension().is_some_and(|kind| kind == TEMPORARY);
+            match id.parse() {
+                Ok(id) if is_file && !named.contains(&id) && !unnamed.contains(&id) => {
+                    self.remove_path(id, &path);
                 }
                 _ => {}
             }
@@ -179,13 +169,18 @@ impl VectorFiles {
     /// Removes files. Searches that have one go on reading it.
     pub(crate) fn remove(&self, ids: impl IntoIterator<Item = u64>) {
         for id in ids {
-            let file = self.files.lock().remove(&id);
-            if let Some(file) = file.and_then(|file| file.upgrade()) {
-                file.keep_open();
-            }
-            // The next start tries again to remove a file that cannot be removed now.
-            let _ = self.disk.remove_file(&self.path(id));
+            self.remove_path(id, &self.path(id));
+            self.settle(id);
         }
+    }
+
+    fn remove_path(&self, id: u64, path: &Path) {
+        let file = self.files.lock().remove(&id);
+        if let Some(file) = file.and_then(|file| file.upgrade()) {
+            file.keep_open();
+        }
+        // The next start tries again to remove a file that cannot be removed now.
+        let _ = self.disk.remove_file(path);
     }
 
     /// Bytes of all files.
@@ -205,171 +200,6 @@ impl VectorFiles {
     }
 }
 
-impl VectorFile {
-    /// Reads the vector of a row into `buffer`, and returns its bytes.
-    ///
-    /// # Errors
-    /// [`FileError::Damaged`], also when the vector does not match its checksum; [`FileError::Io`].
-    pub(crate) fn row<'a>(
-        &self,
-        row: usize,
-        buffer: &'a mut Vec<u8>,
-    ) -> Result<&'a [u8], FileError> {
-        let size = self.layout()?.row_bytes();
-        buffer.resize(size, 0);
-        self.file
-            .get()?
-            .read_at(ROWS, (row * size) as u64, buffer)?;
-        self.checked(buffer)
-    }
-
-    /// Reads the vectors of the first `rows` rows into `buffer`, each with its checksum, and returns them.
-    ///
-    /// # Errors
-    /// As [`VectorFile::row`].
-    pub(crate) fn rows<'a>(
-        &self,
-        rows: usize,
-        buffer: &'a mut Vec<u8>,
-    ) -> Result<impl Iterator<Item = Result<&'a [u8], FileError>>, FileError> {
-        let size = self.layout()?.row_bytes();
-        buffer.resize(rows * size, 0);
-        self.file.get()?.read_at(ROWS, 0, buffer)?;
-        Ok(buffer.chunks_exact(size).map(|row| self.checked(row)))
-    }
-
-    /// Appends the vectors of a record to `into`, without their checksums.
-    ///
-    /// # Errors
-    /// As [`VectorFile::row`].
-    pub(super) fn append_record(&self, slot: usize, into: &mut Vec<u8>) -> Result<(), FileError> {
-        let layout = self.layout()?;
-        if slot >= layout.records {
-            return Err(self.damaged("it has fewer records than its name says"));
-        }
-        let size = layout.row_bytes();
-        let file = self.file.get()?;
-        for row in std::iter::once(slot).chain(layout.later_of(slot)) {
-            let start = into.len();
-            into.resize(start + size, 0);
-            file.read_at(ROWS, (row * size) as u64, &mut into[start..])?;
-            self.checked(&into[start..])?;
-            into.truncate(start + size - CRC_BYTES);
-        }
-        Ok(())
-    }
-
-    /// Checks the whole file, also the vectors of records that are gone.
-    ///
-    /// # Errors
-    /// As [`VectorFile::row`].
-    pub(super) fn verify(&self) -> Result<(), FileError> {
-        self.layout()?;
-        self.file.get()?.read_part(ROWS).map(drop)
-    }
-
-    /// Bytes of the file; 0 where it is missing.
-    pub(super) fn bytes(&self) -> u64 {
-        self.file.length()
-    }
-
-    /// Opens the file and keeps it open, because another process may remove it.
-    ///
-    /// # Errors
-    /// [`FileError::Io`], [`FileError::Damaged`].
-    pub(super) fn hold(&self) -> Result<(), FileError> {
-        self.file.keep_open();
-        self.file.get().map(drop)
-    }
-
-    /// Keeps the file open, because its path is or will be that of another file or of none.
-    pub(crate) fn keep_open(&self) {
-        self.file.keep_open();
-    }
-
-    /// The error of a file whose content does not match.
-    pub(crate) fn damaged(&self, what: &'static str) -> FileError {
-        self.file.damaged(what)
-    }
-
-    fn checked<'a>(&self, row: &'a [u8]) -> Result<&'a [u8], FileError> {
-        let (vector, crc) = row.split_at(row.len() - CRC_BYTES);
-        if crc32fast::hash(vector).to_le_bytes() != crc {
-            return Err(self.damaged("a vector does not match its checksum"));
-        }
-        Ok(vector)
-    }
-
-    fn layout(&self) -> Result<&Layout, FileError> {
-        if let Some(layout) = self.layout.get() {
-            return Ok(layout);
-        }
-        let file = self.file.get()?;
-        if file.part_count() != ROWS + 1 {
-            return Err(self.damaged("another number of parts"));
-        }
-        let (id, layout) = Layout::read(&file.read_part(LAYOUT)?, file.part_bytes(ROWS))
-            .ok_or_else(|| self.damaged("another number of vectors"))?;
-        if id != self.id {
-            return Err(self.damaged("it is another vector file"));
-        }
-        Ok(self.layout.get_or_init(|| layout))
-    }
-}
-
-impl Layout {
-    /// Reads the number in the name and the layout of a file whose vectors have `bytes` bytes.
-    fn read(part: &[u8], bytes: u64) -> Option<(u64, Self)> {
-        let (numbers, []) = part.as_chunks::<4>() else {
-            return None;
-        };
-        let numbers: Vec<u32> = numbers
-            .iter()
-            .map(|bytes| u32::from_le_bytes(*bytes))
-            .collect();
-        let (&[low, high, dimensions, records], later) = numbers.split_first_chunk::<4>()?;
-        let id = u64::from(high) << 32 | u64::from(low);
-        let layout = Self {
-            dimensions: dimensions as usize,
-            records: records as usize,
-            later: later.to_vec(),
-        };
-        let rows = u64::from(records) + u64::from(later.last().copied().unwrap_or(0));
-        let fits = (later.is_empty() || later.len() == layout.records + 1)
-            && later.is_sorted()
-            && rows * layout.row_bytes() as u64 == bytes;
-        fits.then_some((id, layout))
-    }
-
-    fn row_bytes(&self) -> usize {
-        self.dimensions * 4 + CRC_BYTES
-    }
-
-    /// The rows of the later passages of a record.
-    fn later_of(&self, slot: usize) -> Range<usize> {
-        match self.later.get(slot..slot + 2) {
-            Some(&[start, end]) => self.records + start as usize..self.records + end as usize,
-            _ => 0..0,
-        }
-    }
-}
-
-/// The file that an error is about.
-pub(super) fn file_of(error: &FileError) -> Option<u64> {
-    let (FileError::Io { path, .. } | FileError::Damaged { path, .. }) = error else {
-        return None;
-    };
-    path.file_stem()?.to_str()?.parse().ok()
-}
-
-/// Whether an error says that a file is missing or damaged, and not that it cannot be read at the moment.
-pub(super) fn is_loss(error: &FileError) -> bool {
-    match error {
-        FileError::Io { source, .. } => matches!(
-            source.kind(),
-            io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof
-        ),
-        FileError::Damaged { .. } => true,
-        FileError::Dropped => false,
-    }
+fn directory_of(path: &Path) -> PathBuf {
+    path.with_file_name("vectors")
 }

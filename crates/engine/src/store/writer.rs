@@ -15,7 +15,7 @@ use crate::store::connection::BUSY_TIMEOUT;
 use crate::store::continuity::StoreStatus;
 use crate::store::error::StoreError;
 use crate::store::generations::Generations;
-use crate::store::meta::{EPOCH, write_clock, write_meta, write_settings};
+use crate::store::meta::{write_clock, write_meta, write_settings};
 use crate::store::paths::{log_index_path, log_path};
 use crate::store::reader::Reader;
 use crate::store::schema::PAGE_BYTES;
@@ -162,17 +162,6 @@ impl Store {
     /// one; a re-embedded database keeps it.
     pub(crate) fn epoch(&self) -> [u8; 16] {
         self.status.epoch
-    }
-
-    /// Continues the history `epoch`, as a store does that copies the commits of another.
-    ///
-    /// # Errors
-    /// As [`Store::commit`].
-    pub(crate) fn set_epoch(&mut self, epoch: [u8; 16]) -> Result<(), StoreError> {
-        self.set_meta(EPOCH, &epoch)?;
-        self.status.epoch = epoch;
-        self.committed();
-        Ok(())
     }
 
     /// Number of the last commit, 0 before the first.

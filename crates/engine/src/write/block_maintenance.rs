@@ -58,6 +58,11 @@ impl BlockMaintenance {
         Ok(())
     }
 
+    /// The blocks that were written to their files, while the store has their vectors, too.
+    pub(crate) fn pending(&self) -> &[FileId] {
+        &self.pending
+    }
+
     /// Removes the files that were written for a database that could not be opened.
     pub(crate) fn abandon(&self, store: &Reader) {
         if let Ok(named) = store.named_files() {
@@ -71,8 +76,8 @@ impl BlockMaintenance {
     /// Returns whether another block is pending.
     pub(crate) fn hand_over(&mut self, snapshot: &Snapshot, store: &mut Store) -> bool {
         // A hand-over may leave names in the log, and then no file can be removed.
-        let removed = self.remove_unnamed_files(store);
-        let handed_over = removed.and_then(|()| self.hand_over_next(snapshot, store));
+        let removed = store.remove_unnamed_files();
+        let handed_over = removed.and_then(|()| self.hand_over_first(snapshot, store));
         if let Err(error) = &handed_over
             && !self.failed
         {
@@ -109,20 +114,16 @@ impl BlockMaintenance {
         }
     }
 
-    /// Removes the vector files that neither the store names nor a pending block has.
-    ///
-    /// # Errors
-    /// As [`Store::remove_unnamed_files`].
-    pub(crate) fn remove_unnamed_files(&self, store: &mut Store) -> Result<(), StoreError> {
-        store.remove_unnamed_files(self.pending.iter().map(|file_id| file_id.0))
-    }
-
     fn report_unwritten(&self, error: &FileError) {
         let text = format!("the vectors of a block could not be written to their file: {error}");
         self.events.emit(EventCode::JobFailed, text);
     }
 
-    fn hand_over_next(&mut self, snapshot: &Snapshot, store: &mut Store) -> Result<(), StoreError> {
+    fn hand_over_first(
+        &mut self,
+        snapshot: &Snapshot,
+        store: &mut Store,
+    ) -> Result<(), StoreError> {
         let Some(&file_id) = self.pending.first() else {
             return Ok(());
         };
@@ -132,7 +133,7 @@ impl BlockMaintenance {
                 let slots = block.alive.iter();
                 store.hand_over(file_id.0, slots.map(|slot| (block.id(slot).0, slot)))?;
             }
-            None => store.note_unnamed_file(),
+            None => store.note_unnamed_file(file_id.0),
         }
         self.pending.remove(0);
         Ok(())

@@ -135,7 +135,8 @@ impl Follower {
         let follows = status.store_id == self.status.store_id
             && status.epoch == self.status.epoch
             && status.state.version >= self.status.state.version
-            && settings.makes_vectors_of(&self.settings);
+            && settings.makes_vectors_of(&self.settings)
+            && !moment.is_past_switch()?;
         Ok(follows.then_some(NextState {
             status,
             settings,

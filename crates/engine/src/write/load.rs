@@ -53,8 +53,12 @@ impl Loader<'_> {
             FileId(file).seen();
         }
         // Those of a process that did not end well would otherwise need room while others are written.
-        if self.store.restored().is_none() && self.store.checkpoint().is_ok() {
-            self.blocks.remove_unnamed_files(self.store)?;
+        if self.store.restored().is_none() {
+            // What cannot be removed, for example on a full disk, is in nobody's way.
+            let _ = self.store.remove_ended_next();
+            if self.store.checkpoint().is_ok() {
+                self.store.remove_unnamed_files()?;
+            }
         }
         let mut coding = Coding::untrained(self.settings.dimensions);
         if let Some(loaded) = self.load_saved() {
@@ -101,6 +105,7 @@ impl Loader<'_> {
         if self.store.restored().is_some() {
             return None;
         }
+        self.index_files.adopt_next();
         let removed = self.index_files.remove_temporary_files();
         if !removed.is_empty() {
             self.events

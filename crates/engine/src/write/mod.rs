@@ -19,6 +19,7 @@ mod embedded;
 mod follower;
 mod load;
 mod maintenance;
+mod next_index;
 mod parsing;
 mod patch;
 mod prepare;
@@ -39,6 +40,7 @@ pub(crate) use deletion_matches::{Deleted, DeletionMatches};
 pub use embedded::Embedded;
 pub(crate) use embedded::TextVectors;
 pub(crate) use follower::Follower;
+pub(crate) use next_index::NextIndex;
 pub(crate) use parsing::parse_data;
 pub(crate) use patch::Patch;
 pub(crate) use prepare::{

@@ -36,7 +36,7 @@ pub(crate) fn replay(
         names: (*snapshot.names).clone(),
         published: Published::of(snapshot),
         rows: Vec::new(),
-        version: moment.status()?.state.version,
+        version: moment.version()?,
         tally: Tally::default(),
     };
     progress(replay.records());

@@ -154,7 +154,7 @@ impl Stage {
     /// The vectors of a record that was found, in Q30.
     ///
     /// # Errors
-    /// [`Error::Stale`] when the database is being replaced by its re-embedding; [`Error::Store`].
+    /// [`Error::Stale`] when the record has no vectors in the store; [`Error::Store`].
     pub(super) fn vectors_of(&self, context: &Context<'_>, id: RecordId) -> Result<Vectors, Error> {
         match self.records[&id].row {
             StagedRow::Published(_) => context.vectors.vectors_of(id),

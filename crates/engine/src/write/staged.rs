@@ -79,14 +79,14 @@ pub(crate) trait VectorReader {
     /// The vectors of a stored record, in Q30.
     ///
     /// # Errors
-    /// [`Error::Stale`] when the database is being replaced by its re-embedding; [`Error::Store`].
+    /// [`Error::Stale`] when the record has no vectors in the store; [`Error::Store`].
     fn vectors_of(&self, id: RecordId) -> Result<Vectors, Error>;
 }
 
 impl VectorReader for Reader {
     fn vectors_of(&self, id: RecordId) -> Result<Vectors, Error> {
-        // The record is stored, so only a reader whose file was replaced has no vector.
-        self.vectors(id.0, u64::MAX)?.ok_or(Error::Stale)
+        // The record is stored, so it has vectors.
+        self.vectors(id.0)?.ok_or(Error::Stale)
     }
 }
 

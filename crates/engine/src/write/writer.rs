@@ -164,6 +164,13 @@ impl Writer {
             Command::Configure(settings, reply) => {
                 reply.send(self.guarded(|writer| writer.committer.configure(*settings)));
             }
+            Command::Use(call) => {
+                // A panic refuses all later writes, and the caller learns of it when the reply is dropped.
+                let _ = self.guarded(|writer| {
+                    call(Ok(&mut writer.committer.store));
+                    Ok(())
+                });
+            }
             // The database is as of now.
             Command::Refresh(reply) => reply.send(Ok(Refreshed::Current)),
             Command::Pause(begun) => {
@@ -263,10 +270,9 @@ impl Writer {
             events.emit(EventCode::JobFailed, text);
         }
         // The files that the last hand-over left can be removed once the log is in the main file.
-        let blocks = &self.maintenance.blocks;
         let finished = store
             .checkpoint()
-            .and_then(|()| blocks.remove_unnamed_files(store));
+            .and_then(|()| store.remove_unnamed_files());
         if let Err(error) = finished {
             let text = format!("the log could not be moved into the database file: {error}");
             events.emit(EventCode::JobFailed, text);

@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::reply::Reply;
 use crate::runtime::{RecentlyUsed, TakesTurns, TurnThreads, WaitingWrite, max_open_files};
 use crate::settings::Settings;
+use crate::store::Store;
 use crate::write::commit::Commit;
 use crate::write::deletion_matches::{Deleted, DeletionMatches};
 
@@ -317,6 +318,9 @@ impl Drop for Paused {
     }
 }
 
+/// A call with the store of a writer, or with the error when there is none.
+pub(crate) type StoreCall = Box<dyn FnOnce(Result<&mut Store, Error>) + Send>;
+
 /// A command in the queue of a writer.
 pub(crate) enum Command {
     /// Write prepared records with the vectors of their texts.
@@ -329,6 +333,8 @@ pub(crate) enum Command {
     },
     /// Change settings that no vector depends on.
     Configure(Box<Settings>, Reply<()>),
+    /// Run a call with the store, between commits.
+    Use(StoreCall),
     /// Bring a database that another process writes up to date.
     Refresh(Reply<Refreshed>),
     /// Send what ends the pause, and write nothing until then: the writers of the engine are brought to one moment.
@@ -363,6 +369,7 @@ impl Command {
                 reply.send(Err(error));
             }
             Self::Configure(_, reply) => reply.send(Err(error)),
+            Self::Use(call) => call(Err(error)),
             Self::Refresh(reply) => reply.send(Err(error)),
             // Whoever waits for the pause learns of it when the sender is dropped.
             Self::Pause(_) | Self::Wake | Self::Idle | Self::Close => {}

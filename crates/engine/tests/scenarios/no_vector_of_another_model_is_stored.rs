@@ -277,7 +277,7 @@ fn nor_one_of_the_same_columns_in_another_order() {
     server.close();
 }
 
-/// Embeds every record that the re-embedding store lacks.
+/// Embeds every record that lacks vectors of the next model.
 fn catch_up(server: &Server, model: Model) {
     let mut last = false;
     while !last {

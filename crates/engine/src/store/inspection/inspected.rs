@@ -9,7 +9,7 @@ use crate::disk::Disk;
 use crate::store::access::Access;
 use crate::store::connection::check_format;
 use crate::store::error::StoreError;
-use crate::store::meta::{EPOCH, STORE_ID, identity_of, read_meta};
+use crate::store::meta::{EPOCH, STORE_ID, identity_of, read_meta, switch_of};
 use crate::store::reader::Reader;
 use crate::store::state::{State, state_of};
 use crate::store::stored_record::{COLUMNS, JOINS, StoredRecord, VectorsRead, read};
@@ -63,6 +63,14 @@ impl Inspection {
     /// SQLite's.
     pub(crate) fn meta(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
         read_meta(&self.connection, key)
+    }
+
+    /// The number of the commit that last put vectors of another model in the place of the former; 0 before the first.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn switch(&self) -> Result<u64, StoreError> {
+        switch_of(&self.connection)
     }
 
     /// The number of records that commits after `version` wrote or touched.

@@ -3,6 +3,7 @@
 mod changes;
 mod continuation;
 mod inspected;
+mod next_rows;
 mod repair;
 mod rows;
 mod structure;

@@ -10,6 +10,7 @@ use crate::store::connection::{connect, keep_log_on_close};
 use crate::store::error::StoreError;
 use crate::store::meta::write_meta;
 use crate::store::paths::acknowledged_path;
+use crate::store::places::remove_next;
 use crate::store::state::{STATE, State};
 
 /// What of a store is repaired.
@@ -18,6 +19,8 @@ pub(crate) enum Repaired {
     Indexes,
     /// The state is replaced by that of the rows.
     State(State),
+    /// What the next model made is removed.
+    NextModel,
 }
 
 impl Repaired {
@@ -34,6 +37,9 @@ impl Repaired {
         match self {
             Self::Indexes => transaction.execute_batch("REINDEX")?,
             Self::State(state) => write_meta(&transaction, STATE, &state.to_bytes())?,
+            Self::NextModel => {
+                remove_next(&transaction)?;
+            }
         }
         transaction.commit()?;
         Ok(())

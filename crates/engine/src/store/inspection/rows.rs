@@ -7,7 +7,7 @@ use rusqlite::Statement;
 use crate::record::MAX_RECORD_ID;
 use crate::store::error::StoreError;
 use crate::store::inspection::inspected::{Findings, Inspection, is_damage};
-use crate::store::places::named_files;
+use crate::store::places::{Model, files_of};
 use crate::store::state::Tally;
 use crate::store::stored_record::{COLUMNS, JOINS, StoredRecord, VectorsRead, read};
 
@@ -79,7 +79,7 @@ impl Inspection {
             }
         }
         self.orphans(&mut rows)?;
-        self.places(&mut rows)?;
+        self.places(Model::Current, &mut rows.findings)?;
         self.compare_state(&mut rows);
         Ok(Some(rows))
     }
@@ -170,31 +170,35 @@ impl Inspection {
         ids.map(|id| Ok(id?.cast_unsigned())).collect()
     }
 
-    /// Checks the vector files, compares their counts with the places of the records, and finds vectors that no record has.
-    fn places(&self, rows: &mut Rows) -> Result<(), StoreError> {
-        for id in named_files(&self.connection)?.into_keys() {
+    /// Checks the vector files of a model, compares their counts with the places of the records, and finds vectors that no
+    /// record has.
+    pub(super) fn places(&self, model: Model, findings: &mut Findings) -> Result<(), StoreError> {
+        for id in files_of(&self.connection, model)? {
             if let Err(error) = self.files.file(id).verify() {
-                rows.findings.add(error.to_string());
+                findings.add(error.to_string());
             }
         }
-        let count =
-            |sql| -> rusqlite::Result<i64> { self.connection.query_row(sql, [], |row| row.get(0)) };
-        let differing = count(
+        let count = |sql: &str| -> rusqlite::Result<i64> {
+            self.connection.query_row(sql, [], |row| row.get(0))
+        };
+        let (places, vectors) = (model.places(), model.vectors());
+        let is_next = model == Model::Next;
+        let differing = count(&format!(
             "SELECT count(*) FROM vector_files f LEFT JOIN
-             (SELECT place >> 12 AS number, count(*) AS n FROM records NOT INDEXED WHERE place >= 0 GROUP BY 1) p
-             ON p.number = f.number WHERE f.living != ifnull(p.n, 0)",
-        );
-        let without_record = count(
-            "SELECT count(*) FROM vectors v WHERE NOT EXISTS
-             (SELECT 1 FROM records NOT INDEXED WHERE id = v.id AND place < 0)",
-        );
+             (SELECT place >> 12 AS number, count(*) AS n FROM {places} NOT INDEXED WHERE place >= 0 GROUP BY 1) p
+             ON p.number = f.number WHERE f.next = {is_next} AND f.living != ifnull(p.n, 0)",
+        ));
+        let without_record = count(&format!(
+            "SELECT count(*) FROM {vectors} v WHERE NOT EXISTS
+             (SELECT 1 FROM {places} NOT INDEXED WHERE id = v.id AND place < 0)",
+        ));
         for (found, what) in [
             (differing, "the number of records of a vector file is wrong"),
             (without_record, "vectors belong to no record"),
         ] {
             match found {
                 Ok(0) => {}
-                Ok(_) => rows.findings.add(what),
+                Ok(_) => findings.add(what),
                 Err(error) if is_damage(&error) => {}
                 Err(error) => return Err(error.into()),
             }

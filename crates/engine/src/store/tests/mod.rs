@@ -3,13 +3,13 @@
 mod acknowledged;
 mod clock;
 mod closed_files;
-mod commit_copy;
 mod damage;
 mod full;
 mod generations;
 mod image;
 mod kill;
 mod lock;
+mod next_model;
 mod open;
 #[cfg(target_os = "linux")]
 mod poison;

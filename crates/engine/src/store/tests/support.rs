@@ -19,6 +19,15 @@ impl Reader {
         Ok(data)
     }
 
+    /// Number of records.
+    pub(super) fn count(&self) -> Result<u64, StoreError> {
+        self.read(|transaction| {
+            let count: i64 =
+                transaction.query_row("SELECT count(*) FROM records", [], |row| row.get(0))?;
+            Ok(count.cast_unsigned())
+        })
+    }
+
     /// As [`Moment::load`](crate::store::Moment::load), of the last commit.
     pub(crate) fn load(
         &self,
@@ -145,7 +154,7 @@ pub(super) fn real_disk() -> Arc<dyn Disk> {
 
 /// The vectors of a record and the bytes of the places of its passages; `None` where there is no such record.
 pub(super) fn vectors_of(reader: &Reader, id: u64) -> Option<(Vec<i32>, Option<Vec<u8>>)> {
-    let vectors = reader.vectors(id, u64::MAX).expect("it is read")?;
+    let vectors = reader.vectors(id).expect("it is read")?;
     let all = vectors.joined();
     let passages = vectors.passages.map(|passages| passages.places_to_bytes());
     Some((all, passages))

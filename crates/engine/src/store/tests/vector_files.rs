@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::store::crc_of;
 use crate::store::tests::support::{
     Random, Record, create_store, open_store, real_disk, scratch, vectors_of,
 };
@@ -22,15 +23,18 @@ pub(super) fn write_file(store: &Store, file: u64, records: &[Record]) {
     if starts.last() == Some(&0) {
         starts.clear();
     }
-    let first = records.iter().map(|record| &record.vectors[..DIMENSIONS]);
-    let later = records
+    let first = records
         .iter()
-        .flat_map(|record| record.vectors[DIMENSIONS..].chunks(DIMENSIONS));
+        .map(|record| (record.id, &record.vectors[..DIMENSIONS]));
+    let later = records.iter().flat_map(|record| {
+        let vectors = record.vectors[DIMENSIONS..].chunks(DIMENSIONS);
+        vectors.map(|vector| (record.id, vector))
+    });
     let mut rows = Vec::new();
-    for vector in first.chain(later) {
+    for (id, vector) in first.chain(later) {
         let start = rows.len();
         rows.extend(vector.iter().flat_map(|component| component.to_le_bytes()));
-        let crc = crc32fast::hash(&rows[start..]);
+        let crc = crc_of(id, &rows[start..]);
         rows.extend(crc.to_le_bytes());
     }
     let files = store.reader.vector_files();
@@ -141,9 +145,7 @@ fn a_file_stays_until_no_record_has_its_place_in_it() {
             .expect("it is committed");
     }
     records.retain(|record| !(21..=39).contains(&record.id));
-    store
-        .remove_unnamed_files(std::iter::empty())
-        .expect("removed");
+    store.remove_unnamed_files().expect("removed");
     assert_eq!(files(&path), HashSet::from([5, 6]));
     assert_has(&store, &records);
     // Record 40 moves to another block.
@@ -154,20 +156,14 @@ fn a_file_stays_until_no_record_has_its_place_in_it() {
     let moved = &records[at..=at];
     write_file(&store, 7, moved);
     hand_over(&mut store, 7, moved);
-    store
-        .remove_unnamed_files(std::iter::empty())
-        .expect("kept");
+    store.remove_unnamed_files().expect("kept");
     assert!(files(&path).contains(&5), "a power cut may take it back");
     store.set_meta("key", b"value").expect("synced");
-    store
-        .remove_unnamed_files(std::iter::empty())
-        .expect("kept");
+    store.remove_unnamed_files().expect("kept");
     assert_main_file_is_complete(&path);
     store.checkpoint().expect("the log is moved");
     let pinned = store.reader.open_copy().expect("opened");
-    store
-        .remove_unnamed_files(std::iter::empty())
-        .expect("kept");
+    store.remove_unnamed_files().expect("kept");
     assert_eq!(
         files(&path),
         HashSet::from([5, 6, 7]),
@@ -175,9 +171,7 @@ fn a_file_stays_until_no_record_has_its_place_in_it() {
     );
     drop(pinned);
     write_file(&store, 8, moved);
-    store
-        .remove_unnamed_files([8].into_iter())
-        .expect("removed");
+    store.remove_unnamed_files().expect("removed");
     assert_eq!(
         files(&path),
         HashSet::from([6, 7, 8]),
@@ -186,14 +180,10 @@ fn a_file_stays_until_no_record_has_its_place_in_it() {
     assert_has(&store, &records);
     drop(store);
     let mut store = open_store(&path).expect("opened");
-    store
-        .remove_unnamed_files(std::iter::empty())
-        .expect("kept");
+    store.remove_unnamed_files().expect("kept");
     assert!(files(&path).contains(&8), "the log may drop its name");
     store.checkpoint().expect("there is no log");
-    store
-        .remove_unnamed_files(std::iter::empty())
-        .expect("removed");
+    store.remove_unnamed_files().expect("removed");
     assert_eq!(files(&path), HashSet::from([6, 7]), "8 was never named");
     assert_has(&store, &records);
 }
@@ -212,19 +202,13 @@ fn a_file_that_could_not_be_removed_takes_no_later_one_with_it() {
     store.checkpoint().expect("the log is moved");
     // A read keeps file 5, and meanwhile the log alone drops the name of file 6.
     let pinned = store.reader.open_copy().expect("opened");
-    store
-        .remove_unnamed_files(std::iter::empty())
-        .expect("kept");
+    store.remove_unnamed_files().expect("kept");
     move_to(&mut store, 8, &second);
     drop(pinned);
-    store
-        .remove_unnamed_files(std::iter::empty())
-        .expect("kept");
+    store.remove_unnamed_files().expect("kept");
     assert_main_file_is_complete(&path);
     store.checkpoint().expect("the log is moved");
-    store
-        .remove_unnamed_files(std::iter::empty())
-        .expect("removed");
+    store.remove_unnamed_files().expect("removed");
     assert_eq!(files(&path), HashSet::from([7, 8]));
     assert_main_file_is_complete(&path);
 }
@@ -246,9 +230,7 @@ fn a_copy_of_a_store_has_all_vectors_in_its_main_file() {
             .commit(&[Write::Delete { id, at: 9 }])
             .expect("it is committed");
     }
-    store
-        .remove_unnamed_files(std::iter::empty())
-        .expect("kept");
+    store.remove_unnamed_files().expect("kept");
     let target = directory.path().join("copy/records.sqlite");
     fs::create_dir(target.with_file_name("")).expect("made");
     assert!(copy.write_to(&target, || true).expect("copied"));
@@ -282,7 +264,7 @@ fn whatever_happens_to_a_file_the_records_whose_vectors_are_lost_are_named() {
         let store = open_store(&path).expect("opened");
         let mut lost = Vec::new();
         for record in &records {
-            match store.reader.vectors(record.id, u64::MAX) {
+            match store.reader.vectors(record.id) {
                 Ok(vectors) => {
                     let all = vectors.map(|vectors| vectors.joined());
                     assert_eq!(all, Some(record.vectors.clone()), "round {round}");
@@ -297,13 +279,7 @@ fn whatever_happens_to_a_file_the_records_whose_vectors_are_lost_are_named() {
         }
         assert!(round > 9 || !lost.is_empty());
         for record in &kept {
-            assert!(
-                store
-                    .reader
-                    .vectors(record.id, u64::MAX)
-                    .expect("read")
-                    .is_some()
-            );
+            assert!(store.reader.vectors(record.id).expect("read").is_some());
         }
         drop(store);
         let inspection = Inspection::open(&real_disk(), &path).expect("opened");
@@ -342,13 +318,72 @@ fn two_files_that_were_exchanged_are_not_read() {
             .reader
             .vector_files()
             .file(file)
-            .row(0, &mut Vec::new())
+            .row((1, 0), &mut Vec::new())
             .map(drop);
         assert!(
             read.expect_err("another file")
                 .to_string()
                 .contains("another vector file")
         );
+    }
+}
+
+#[test]
+fn a_record_never_has_the_vectors_of_another() {
+    let (_directory, path) = scratch();
+    let mut store = create_store(&path, b"{}").expect("created");
+    put_and_hand_over(&mut store, 5, 1..=40);
+    let records = [81, 82].map(|id| Record::made(id, 1, DIMENSIONS));
+    let puts = records
+        .each_ref()
+        .map(|record| record.put(PutKind::Created));
+    store.commit(&puts).expect("committed");
+    drop(store);
+    let connection = rusqlite::Connection::open(&path).expect("opened");
+    for (one, other, column, table) in [(1, 2, "place", "records"), (81, 82, "vector", "vectors")] {
+        let exchange = format!(
+            "CREATE TEMP TABLE former AS SELECT id, {column} AS value FROM {table} WHERE id IN ({one}, {other});
+             UPDATE {table} SET {column} = (SELECT value FROM former f WHERE f.id = {one} + {other} - {table}.id)
+             WHERE id IN ({one}, {other});
+             DROP TABLE temp.former"
+        );
+        connection.execute_batch(&exchange).expect("exchanged");
+    }
+    drop(connection);
+    let store = open_store(&path).expect("opened");
+    for id in [1, 2, 81, 82] {
+        let read = store.reader.vectors(id);
+        let error = read.expect_err("the vectors of another record");
+        assert_eq!(error.code(), "damaged", "{id}: {error}");
+    }
+}
+
+#[test]
+fn a_record_whose_passages_are_lost_is_damaged() {
+    let (_directory, path) = scratch();
+    let mut store = create_store(&path, b"{}").expect("created");
+    let filed = put_and_hand_over(&mut store, 5, 1..=40);
+    let in_table: Vec<Record> = (41..=80)
+        .map(|id| Record::made(id, 2, DIMENSIONS))
+        .collect();
+    let puts: Vec<Write<'_>> = in_table
+        .iter()
+        .map(|record| record.put(PutKind::Created))
+        .collect();
+    store.commit(&puts).expect("committed");
+    drop(store);
+    let several = |record: &&Record| record.passages.is_some();
+    let lost = [&filed, &in_table].map(|records| records.iter().find(several).expect("one").id);
+    let connection = rusqlite::Connection::open(&path).expect("opened");
+    for id in lost {
+        let sql = "DELETE FROM passages WHERE id = ?1";
+        assert_eq!(connection.execute(sql, [id as i64]).expect("deleted"), 1);
+    }
+    drop(connection);
+    let store = open_store(&path).expect("opened");
+    for id in lost {
+        let read = store.reader.vectors(id);
+        assert_eq!(read.expect_err("too many vectors").code(), "damaged");
     }
 }
 
@@ -363,7 +398,7 @@ fn a_file_of_another_store_is_not_read() {
     let file = |path: &Path| path.with_file_name("vectors").join("5.vectors");
     fs::copy(file(&other), file(&path)).expect("copied");
     let store = open_store(&path).expect("opened");
-    let read = store.reader.vectors(1, u64::MAX);
+    let read = store.reader.vectors(1);
     assert!(
         matches!(read, Err(StoreError::LostVectors { id: 1, .. })),
         "{read:?}"

@@ -1,67 +1,14 @@
 //! A switch that is interrupted, cancelled, or overtaken by a drop.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use cosift_engine::Error;
 
-use super::{NEW, OLD, check_contents, check_vectors, commit, contents, create, put, step, write};
-use crate::common::{Model, Random, Server, image, settings};
-
-/// A rename of a directory, from one name to the other.
-type Rename<'a> = (&'a str, &'a str);
-
-#[test]
-fn or_not_at_all_wherever_the_directory_swap_is_interrupted() {
-    let mut random = Random::new(91);
-    let directory = tempfile::tempdir().expect("a directory");
-    let server = Server::open(directory.path());
-    create(&server);
-    for _ in 0..150 {
-        write(&server, &mut random, OLD);
-    }
-    server
-        .begin_reembedding("db", &settings(NEW))
-        .expect("begun");
-    while !step(&server) {}
-    let before = contents(&server);
-    server.close();
-    let cases: [(&[Rename<'_>], Model); 4] = [
-        (&[], OLD),
-        (&[(".next-db", ".ready-db")], NEW),
-        (&[(".next-db", ".ready-db"), ("db", ".dropped-db")], NEW),
-        (
-            &[
-                (".next-db", ".ready-db"),
-                ("db", ".dropped-db"),
-                (".ready-db", "db"),
-            ],
-            NEW,
-        ),
-    ];
-    for (renames, model) in cases {
-        let crashed = tempfile::tempdir().expect("a directory");
-        image(directory.path(), crashed.path());
-        let root = crashed.path().join("databases");
-        for (from, to) in renames {
-            fs::rename(root.join(from), root.join(to)).expect("renamed");
-        }
-        for _ in 0..2 {
-            let server = Server::open(crashed.path());
-            check_contents(&server, &before);
-            check_vectors(&server, model);
-            server.close();
-        }
-        let left: Vec<_> = fs::read_dir(&root)
-            .expect("a directory")
-            .map(|entry| entry.expect("an entry").file_name())
-            .filter(|name| name != "db")
-            .collect();
-        let expected: &[&str] = if model == OLD { &[".next-db"] } else { &[] };
-        assert_eq!(left, expected, "after {renames:?}");
-    }
-}
+use super::{NEW, OLD, check_vectors, commit, create, finish, put, step};
+use crate::common::{Server, settings};
 
 #[test]
 fn unless_it_is_cancelled_or_dropped() {
@@ -81,8 +28,10 @@ fn unless_it_is_cancelled_or_dropped() {
     let again = server.prepare_reembedding("db").expect("the same");
     commit(&server, batch).expect("stored");
     assert!(matches!(commit(&server, again), Err(Error::Stale)));
+    server.warm_reembedding("db").expect("warm");
+    assert!(root.join("db/next").exists());
     server.cancel_reembedding("db").expect("cancelled");
-    assert!(!root.join(".next-db").exists());
+    assert!(!root.join("db/next").exists());
     assert_eq!(server.reembedding("db"), Value::Null);
     assert!(matches!(
         server.switch_reembedding("db"),
@@ -134,4 +83,48 @@ fn or_the_database_is_dropped_and_stays_dropped() {
         assert!(left.is_empty(), "round {round}: {left:?}");
     }
     server.close();
+}
+
+#[test]
+fn and_begins_again_when_what_it_made_is_damaged() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    create(&server);
+    let records = |ids: std::ops::Range<u64>| -> Value {
+        let record = |id| json!({ "id": id, "data": { "text": format!("{id}"), "n": id } });
+        ids.map(record).collect()
+    };
+    // Enough for a vector file.
+    for first in (1..4_201).step_by(600) {
+        put(&server, &records(first..first + 600), OLD);
+    }
+    let files = directory.path().join("databases/db/vectors");
+    let before = files_of(&files);
+    let begin = || {
+        server
+            .begin_reembedding("db", &settings(NEW))
+            .expect("begun")
+    };
+    begin();
+    while !step(&server) {}
+    let made = files_of(&files);
+    let new = made.iter().find(|path| !before.contains(path));
+    let new = new.expect("a file of the new model");
+    let mut bytes = fs::read(new).expect("read");
+    let at = bytes.len() / 2;
+    bytes[at] ^= 4;
+    fs::write(new, bytes).expect("written");
+    let warmed = server.warm_reembedding("db");
+    assert_eq!(warmed.expect_err("a lost vector").code(), "damaged");
+    assert_eq!(begin()["done"], 0);
+    finish(&server);
+    check_vectors(&server, NEW);
+    server.close();
+}
+
+fn files_of(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten();
+    entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect()
 }

@@ -63,7 +63,7 @@ fn write(server: &Server, random: &mut Random, model: Model) {
     put(server, &json!(records), model);
 }
 
-/// Copies one batch. Returns whether the database had no later commits.
+/// Embeds one batch. Returns whether no other record lacked vectors.
 fn step(server: &Server) -> bool {
     let batch = server.prepare_reembedding("db").expect("a batch");
     let last = batch.is_last();

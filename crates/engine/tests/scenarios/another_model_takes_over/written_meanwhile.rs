@@ -43,6 +43,8 @@ fn with_all_that_was_written_meanwhile() {
         }
     }
     while !step(&server) {}
+    // Written before the index files are made, and embedded after it.
+    write(&server, &mut random, OLD);
     server.warm_reembedding("db").expect("warm");
     write(&server, &mut random, OLD);
     // After a later write, the switch is refused and the database is unchanged.
@@ -56,7 +58,10 @@ fn with_all_that_was_written_meanwhile() {
         old["records"],
         "the count is up to date"
     );
+    let _ = server.engine.take_events();
     server.switch_reembedding("db").expect("switched");
+    let events = server.engine.take_events().to_json();
+    assert_eq!(events["events"], json!([]), "its index files are used");
     check_contents(&server, &before);
     check_vectors(&server, NEW);
     let new = server.describe("db");

@@ -53,10 +53,7 @@ fn a_read_that_runs_when_its_database_is_dropped_reads_all_of_it() {
     });
     read.expect("the connection was open");
     assert_eq!(ids, [1, 2, 3]);
-    assert!(matches!(
-        database.reader.version(),
-        Err(StoreError::Dropped)
-    ));
+    assert!(matches!(database.reader.state(), Err(StoreError::Dropped)));
     engine.close();
 }
 

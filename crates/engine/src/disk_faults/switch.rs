@@ -1,4 +1,4 @@
-//! Faults while a re-embedded database replaces the former one.
+//! Faults while the vectors of another model take the place of the former.
 
 use std::sync::Arc;
 
