@@ -79,7 +79,6 @@ test('the metrics show a re-embedding until it is done or cancelled', async () =
   await service.call('PUT', '/v1/databases/fan', { dimensions: 2 });
   await service.call('PUT', '/v1/databases/other', { dimensions: 2 });
   const records = fan(1200);
-  // A batch of the re-embedding ends with the write that reaches 256 records, so it has 300.
   for (let first = 0; first < records.length; first += 100) {
     const some = records.slice(first, first + 100);
     await service.call('POST', '/v1/databases/fan/records', { records: some });
@@ -94,15 +93,15 @@ test('the metrics show a re-embedding until it is done or cancelled', async () =
   const start = () => service.call('POST', path, { model: 'first' });
   const all = 'cosift_reembedding_records{database="fan"}';
   const done = 'cosift_reembedding_records_done{database="fan"}';
-  // One request loads the model. Later ones have 32 texts, so ten of them embed a batch.
+  // One request loads the model. Later ones have 32 texts, so eight of them embed a batch of 256.
   model.allow(1);
   await start();
   while (!model.isWaiting) await otherWork();
   expect(await gauges()).toEqual({ [all]: 1200, [done]: 0 });
-  model.allow(10);
+  model.allow(8);
   while (!model.isWaiting) await otherWork();
-  expect(await gauges()).toEqual({ [all]: 1200, [done]: 300 });
-  expect((await service.call('GET', path)).body).toMatchObject({ records: 1200, done: 300 });
+  expect(await gauges()).toEqual({ [all]: 1200, [done]: 256 });
+  expect((await service.call('GET', path)).body).toMatchObject({ records: 1200, done: 256 });
   await service.call('DELETE', path);
   expect(await gauges()).toEqual({});
   model.allow(Number.POSITIVE_INFINITY);

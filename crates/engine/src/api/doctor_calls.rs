@@ -70,10 +70,13 @@ impl Engine {
         let engine = Arc::clone(self);
         Box::new(move |report| {
             let (is_dropped, was_switched) = match examined {
-                Some(database) => (
-                    database.is_dropped() || !database.reader.is_valid(),
-                    database.reader.was_switched().unwrap_or(false),
-                ),
+                Some(database) => {
+                    let was_switched = database.reader.was_switched().unwrap_or(false);
+                    // The next refresh opens a database that another process switched.
+                    let is_past = engine.catalog.is_read_only && was_switched;
+                    let is_dropped = database.is_dropped() || !database.reader.is_valid();
+                    (is_dropped || is_past, was_switched)
+                }
                 None => (
                     !matches!(engine.database(&id), Err(Error::NotOpened { .. })),
                     false,
