@@ -1,4 +1,4 @@
-// The second part of `npm run build:ts`: writes the programs, of which `tsc` writes the declarations.
+// The second part of `npm run build:ts`: bundles the JavaScript of the packages. `tsc` writes only their declarations.
 //
 //   dist/**/*.js           the modules of the library and of the command line
 //   dist/**/*.cjs          the library, the client and the objects for the AI SDK for `require`

@@ -71,10 +71,19 @@ pub(super) fn write_meta(
     Ok(())
 }
 
+/// The number under `key`, which has 8 bytes, little-endian; 0 where there is none.
+fn read_number(connection: &Connection, key: &str) -> Result<u64, StoreError> {
+    let stored = read_meta(connection, key)?.and_then(|bytes| bytes.try_into().ok());
+    Ok(stored.map_or(0, u64::from_le_bytes))
+}
+
+fn write_number(connection: &Connection, key: &str, number: u64) -> Result<(), StoreError> {
+    write_meta(connection, key, &number.to_le_bytes())
+}
+
 /// How often the settings were changed.
 pub(super) fn settings_changes_of(connection: &Connection) -> Result<u64, StoreError> {
-    let stored = read_meta(connection, SETTINGS_CHANGES)?.and_then(|bytes| bytes.try_into().ok());
-    Ok(stored.map_or(0, u64::from_le_bytes))
+    read_number(connection, SETTINGS_CHANGES)
 }
 
 /// Stores settings, and that they were changed `changes` times.
@@ -84,7 +93,7 @@ pub(super) fn write_settings(
     changes: u64,
 ) -> Result<(), StoreError> {
     write_meta(connection, SETTINGS, settings)?;
-    write_meta(connection, SETTINGS_CHANGES, &changes.to_le_bytes())
+    write_number(connection, SETTINGS_CHANGES, changes)
 }
 
 /// Key of the last time that the store gave to a commit: milliseconds since 1970 as 8 bytes, little-endian.
@@ -120,15 +129,14 @@ const NEXT_DONE: &str = "next_done";
 
 /// How many records have vectors of the next model.
 pub(super) fn next_done_of(connection: &Connection) -> Result<u64, StoreError> {
-    let stored = read_meta(connection, NEXT_DONE)?.and_then(|bytes| bytes.try_into().ok());
-    Ok(stored.map_or(0, u64::from_le_bytes))
+    read_number(connection, NEXT_DONE)
 }
 
 pub(super) fn write_next_done(connection: &Connection, done: u64) -> Result<(), StoreError> {
-    write_meta(connection, NEXT_DONE, &done.to_le_bytes())
+    write_number(connection, NEXT_DONE, done)
 }
 
-/// Removes all values about the next model, whose keys begin alike.
+/// Removes all values about the next model. Their keys have the prefix `next_`.
 pub(super) fn remove_next_meta(connection: &Connection) -> Result<(), StoreError> {
     connection.execute("DELETE FROM meta WHERE key GLOB 'next_*'", [])?;
     Ok(())
@@ -140,12 +148,11 @@ const SWITCH: &str = "switch";
 
 /// The number of the commit that last put vectors of another model in the place of the former; 0 before the first.
 pub(super) fn switch_of(connection: &Connection) -> Result<u64, StoreError> {
-    let stored = read_meta(connection, SWITCH)?.and_then(|bytes| bytes.try_into().ok());
-    Ok(stored.map_or(0, u64::from_le_bytes))
+    read_number(connection, SWITCH)
 }
 
 pub(super) fn write_switch(connection: &Connection, version: u64) -> Result<(), StoreError> {
-    write_meta(connection, SWITCH, &version.to_le_bytes())
+    write_number(connection, SWITCH, version)
 }
 
 /// Key of the position of the last change that is no longer kept.
@@ -163,12 +170,11 @@ pub(super) struct Mark {
 
 /// Position of the last change that is no longer kept, 0 while all are.
 pub(super) fn removed_of(connection: &Connection) -> Result<u64, StoreError> {
-    let stored = read_meta(connection, REMOVED)?.and_then(|bytes| bytes.try_into().ok());
-    Ok(stored.map_or(0, u64::from_le_bytes))
+    read_number(connection, REMOVED)
 }
 
 pub(super) fn write_removed(connection: &Connection, position: u64) -> Result<(), StoreError> {
-    write_meta(connection, REMOVED, &position.to_le_bytes())
+    write_number(connection, REMOVED, position)
 }
 
 pub(super) fn marks_of(connection: &Connection) -> Result<Vec<Mark>, StoreError> {

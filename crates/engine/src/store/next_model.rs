@@ -60,8 +60,8 @@ impl Store {
         Ok(())
     }
 
-    /// Ends the re-embedding, and removes what it made. On a full disk the files make the room that this takes; a re-embedding
-    /// without them begins anew.
+    /// Ends the re-embedding, and removes what it made. On a full disk its files are removed first, to make room for the
+    /// transaction. If that fails all the same, the next begin starts with no record, because files are missing.
     ///
     /// # Errors
     /// As [`Store::commit`].
@@ -106,17 +106,14 @@ impl Store {
         (before, after): (NextReached, NextReached),
         records: &[NextRecord],
     ) -> Result<Option<u64>, StoreError> {
-        self.write(|transaction| {
-            if NextReached::read(transaction)? != Some(before) {
-                return Ok(None);
-            }
+        self.write_at(before, |transaction| {
             let mut done = next_done_of(transaction)?;
             for record in records {
                 done += u64::from(put(transaction, record)?);
             }
             write_next_done(transaction, done)?;
             after.write(transaction)?;
-            Ok(Some(done))
+            Ok(done)
         })
     }
 
@@ -131,11 +128,8 @@ impl Store {
         file: u64,
         records: impl Iterator<Item = (u64, usize)>,
     ) -> Result<bool, StoreError> {
-        let handed_over = self.write(|transaction| {
-            if NextReached::read(transaction)? != Some(reached) {
-                return Ok(None);
-            }
-            hand_over(transaction, Model::Next, file, records).map(Some)
+        let handed_over = self.write_at(reached, |transaction| {
+            hand_over(transaction, Model::Next, file, records)
         })?;
         self.log_drops_files |= handed_over.unwrap_or(false);
         if handed_over.is_some() {
@@ -150,13 +144,29 @@ impl Store {
     /// # Errors
     /// As [`Store::commit`].
     pub(crate) fn stamp_next(&mut self, reached: NextReached) -> Result<Option<Stamp>, StoreError> {
-        self.write(|transaction| {
-            if NextReached::read(transaction)? != Some(reached) {
-                return Ok(None);
-            }
+        self.write_at(reached, |transaction| {
             let stamp = Stamp::new();
             write_meta(transaction, STAMP, &stamp.0)?;
-            Ok(Some(stamp))
+            Ok(stamp)
+        })
+    }
+
+    /// Runs `body` in one transaction; `None` when another re-embedding was begun, or records were stored, since `reached` was
+    /// read.
+    ///
+    /// # Errors
+    /// As [`Store::commit`].
+    fn write_at<T>(
+        &mut self,
+        reached: NextReached,
+        body: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        self.write(|transaction| {
+            if NextReached::read(transaction)? == Some(reached) {
+                body(transaction).map(Some)
+            } else {
+                Ok(None)
+            }
         })
     }
 
@@ -176,12 +186,10 @@ impl Store {
         }
         let before = self.status;
         let changes = before.settings_changes + 1;
-        let state = self.write(|transaction| {
+        let state = self.write_at(reached, |transaction| {
             let count = "SELECT count(*) FROM next_records";
             let count: i64 = transaction.query_row(count, [], |row| row.get(0))?;
-            if count.cast_unsigned() != before.state.tally.records
-                || NextReached::read(transaction)? != Some(reached)
-            {
+            if count.cast_unsigned() != before.state.tally.records {
                 return Ok(None);
             }
             let mut state = State {
@@ -204,7 +212,7 @@ impl Store {
             write_meta(transaction, STATE, &state.to_bytes())?;
             Ok(Some(state))
         })?;
-        let Some(state) = state else {
+        let Some(state) = state.flatten() else {
             return Ok(false);
         };
         self.status.state = state;
