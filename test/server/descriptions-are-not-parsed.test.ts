@@ -45,7 +45,7 @@ function parsed(bytes: Buffer, times = 1): number {
   return ran() - began;
 }
 
-test('a description takes the event loop less time than to parse it', async () => {
+test('a description is sent without being parsed on the event loop', async () => {
   const body = Buffer.from((await service.call('GET', '/v1/databases/wide0')).text);
   const part = await smallest(async () => {
     const began = ran();
@@ -53,7 +53,8 @@ test('a description takes the event loop less time than to parse it', async () =
     return (ran() - began) / parsed(body, DESCRIPTIONS);
   });
   console.log(`${DESCRIPTIONS} descriptions: ${part.toFixed(2)} of the time to parse them`);
-  expect(part).toBeLessThan(1);
+  // To send it takes the event loop up to the time to parse it. To parse and to write it again would add more than twice that.
+  expect(part).toBeLessThan(3 / 2);
 });
 
 test('no turn of a list takes as long as to parse half of its descriptions', async () => {
