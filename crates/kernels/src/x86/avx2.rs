@@ -8,7 +8,7 @@ use std::arch::x86_64::{
 };
 
 use super::products::{
-    DIMS, Multiplier, OPERAND_BYTES, Products, QUERIES, fits, pack_row, scan_by_products,
+    DIMS, Multiplier, OPERAND_BYTES, Products, QUERIES, WORDS, fits, pack_row, scan_by_products,
 };
 use super::ymm::{Multiply, Ymm};
 use crate::codes::Codes;
@@ -83,8 +83,6 @@ impl Multiply for Pairs {
 
 /// Queries whose sums are in registers.
 const ROWS: usize = 4;
-/// Groups of four dimensions in one operand.
-const WORDS: usize = DIMS / 4;
 /// What is added to the codes in an operand.
 const OFFSET: i16 = 8;
 

@@ -2,27 +2,83 @@
 
 use std::arch::x86_64::{__m256i, _mm256_dpbusd_avx_epi32};
 
+use super::products::{DIMS, Multiplier, OPERAND_BYTES, Products, WORDS, fits, scan_by_products};
 use super::ymm::{Multiply, Ymm};
+use crate::codes::Codes;
 use crate::kernel::{Kernel, kernel};
+use crate::lanes::Lanes;
+use crate::residence::Residence;
+use crate::scan::Scan;
 
-pub(crate) static AVX_VNNI: Kernel = kernel!(
-    "avx-vnni",
-    Ymm<Quads>,
-    available: || is_x86_feature_detected!("avx2") && is_x86_feature_detected!("avxvnni"),
-    features: ["avx2", "avxvnni"]
-);
+pub(crate) static AVX_VNNI: Kernel = Kernel {
+    scan_codes,
+    ..kernel!(
+        "avx-vnni",
+        Ymm<Quads>,
+        available: || is_x86_feature_detected!("avx2") && is_x86_feature_detected!("avxvnni"),
+        features: ["avx2", "avxvnni"]
+    )
+};
+
+#[target_feature(enable = "avx2,avxvnni")]
+unsafe fn scan_codes(codes: &Codes, residence: Residence, scans: &mut [Scan<'_>]) {
+    // SAFETY: compiled for AVX with VNNI; the caller guarantees the CPU and the layouts.
+    unsafe {
+        if scans.len() < ROWS || !fits(&codes.layout()) {
+            crate::scan_codes::scan_codes::<Ymm<Quads>>(codes, residence, scans);
+        } else {
+            scan_by_products::<Quads>(codes, scans);
+        }
+    }
+}
 
 /// Multiplies unsigned with signed bytes and sums groups of four products.
 pub(crate) struct Quads;
 
 impl Multiply for Quads {
     const SIGNED: bool = false;
-    const GROUP: usize = 4;
+    const GROUP: usize = 2;
 
     #[inline(always)]
     unsafe fn dot(sums: __m256i, codes: __m256i, operand: __m256i) -> __m256i {
         // SAFETY: the caller guarantees the CPU.
         unsafe { _mm256_dpbusd_avx_epi32(sums, codes, operand) }
+    }
+}
+
+/// Queries whose sums are in registers.
+const ROWS: usize = 4;
+
+impl Multiplier for Quads {
+    type Lanes = Ymm<Self>;
+
+    #[inline(always)]
+    unsafe fn multiply_fine(
+        queries: *const u8,
+        codes: *const u8,
+        steps: usize,
+        rows: usize,
+        out: &mut Products,
+    ) {
+        type Lanes = Ymm<Quads>;
+        let groups = out.0.as_chunks_mut::<ROWS>().0.iter_mut();
+        for (out, first) in groups.zip((0..rows).step_by(ROWS)) {
+            // SAFETY: the caller guarantees the CPU, and `steps` operands on either side.
+            unsafe {
+                let mut sums = [Lanes::zero(); ROWS];
+                for step in 0..steps {
+                    let queries = queries.add(step * OPERAND_BYTES + first * DIMS);
+                    for word in 0..WORDS {
+                        let codes = Lanes::byte_codes(codes.add((step * WORDS + word) * DIMS));
+                        for (row, sums) in sums.iter_mut().enumerate() {
+                            let operand = Lanes::repeat(queries.add(row * DIMS + word * 4).cast());
+                            *sums = Lanes::dot(*sums, codes, operand);
+                        }
+                    }
+                }
+                *out = sums.map(|sums| Lanes::sums(sums));
+            }
+        }
     }
 }
 

@@ -14,6 +14,8 @@ pub(super) const QUERIES: usize = 16;
 pub(super) const DIMS: usize = 64;
 /// Bytes of either operand.
 pub(super) const OPERAND_BYTES: usize = 1024;
+/// Groups of four dimensions in one operand.
+pub(super) const WORDS: usize = DIMS / 4;
 
 /// A row for each query, a column for each record.
 #[derive(Clone, Copy)]
