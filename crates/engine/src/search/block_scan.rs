@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use cosift_kernels::{Candidate, Query, Residence, Scan, prefetch, scan_codes};
 
 use crate::columns::Mask;
+use crate::record::Score;
 use crate::search::answer::answer;
 use crate::search::blend::BlockParts;
 use crate::search::block_bounds::BlockBounds;
@@ -125,7 +126,7 @@ impl FirstPass {
             found.iter_mut().for_each(Vec::clear);
         }
         self.find_parts(block, searches, masks);
-        let ranges: Vec<ScoreRange> = (searches.iter().zip(&mut *masks).zip(&self.parts))
+        let mut ranges: Vec<ScoreRange> = (searches.iter().zip(&mut *masks).zip(&self.parts))
             .map(|((search, mask), parts)| {
                 let bounds = BlockBounds::new(search, block, parts.as_ref());
                 if let Some(mask) = mask {
@@ -139,6 +140,10 @@ impl FirstPass {
         let queries: Vec<&Query> = (searches.iter())
             .map(|search| search.query.coded_for(block))
             .collect();
+        let codes = &block.coded.codes;
+        let snapshot = searches.first().map(|search| search.snapshot());
+        let residence = snapshot.map_or(Residence::Cache, |snapshot| snapshot.residence_of(codes));
+        self.run_first(block, residence, (searches, &queries), (masks, &mut ranges));
         let mut scans: Vec<Scan<'_>> = Vec::with_capacity(searches.len());
         for (at, found) in self.candidates.iter_mut().enumerate() {
             let (query, range) = (queries[at], ranges[at]);
@@ -156,9 +161,6 @@ impl FirstPass {
             let several = self.several.get(at).and_then(Option::as_ref);
             scans.extend(several.map(|records| rows.begin(queries[at], records, ranges[at].floor)));
         }
-        let codes = &block.coded.codes;
-        let snapshot = searches.first().map(|search| search.snapshot());
-        let residence = snapshot.map_or(Residence::Cache, |snapshot| snapshot.residence_of(codes));
         scan_codes(codes, residence, &mut scans);
         if !scans.is_empty() {
             // The codes are read once for all searches.
@@ -183,6 +185,46 @@ impl FirstPass {
             .collect();
         if !several.is_empty() {
             *bytes += scan_later(block, residence, &mut several);
+        }
+    }
+
+    /// Compares the first records of the block for searches that know no score floor. They estimate one, which excludes most of
+    /// the other records, and leave `masks`.
+    fn run_first(
+        &mut self,
+        block: &Block,
+        residence: Residence,
+        (searches, queries): (&[&RunningSearch], &[&Query]),
+        (masks, ranges): (&mut [Option<Mask>], &mut [ScoreRange]),
+    ) {
+        let firsts: Vec<Option<Mask>> = (searches.iter().zip(&mut *masks))
+            .map(|(search, mask)| split_off_first(block, search, mask.as_mut()?))
+            .collect();
+        let mut scans: Vec<Scan<'_>> = Vec::new();
+        for (at, found) in self.candidates.iter_mut().enumerate() {
+            scans.extend(firsts[at].as_ref().map(|first| Scan {
+                query: queries[at],
+                mask: &first.0,
+                floor: ranges[at].floor,
+                higher: None,
+                ceiling: ranges[at].ceiling,
+                found,
+            }));
+        }
+        if scans.is_empty() {
+            return;
+        }
+        scan_codes(&block.coded.codes, residence, &mut scans);
+        for (at, search) in searches.iter().enumerate() {
+            if firsts[at].is_some() {
+                let bounds = BlockBounds::new(search, block, None);
+                let candidates = self.candidates[at].iter();
+                let mut likely: Vec<Score> = candidates
+                    .map(|candidate| bounds.likely_lowest(candidate))
+                    .collect();
+                search.ranking.estimate_floor_by(&mut likely);
+                ranges[at] = bounds.range();
+            }
         }
     }
 
@@ -274,6 +316,29 @@ impl FirstPass {
         (found, candidates)
     }
 }
+
+/// Moves the first records of a block out of `mask`, for a search that knows no score floor; `None` for others, and where these
+/// records would be most of the block or hardly fill the page.
+fn split_off_first(block: &Block, search: &RunningSearch, mask: &mut Mask) -> Option<Mask> {
+    let size = search.ranking.size();
+    let count = (FIRST_OF_PLACE * size).next_multiple_of(64);
+    if 2 * count > block.len() || search.counts_all() || search.blend.is_some() {
+        return None;
+    }
+    if !search.ranking.lacks_floor() || search.scope.defers_rules() {
+        return None;
+    }
+    let mut first = Mask::full(count);
+    first.and(mask);
+    if first.count() < FIRST_OF_PLACE / 2 * size {
+        return None;
+    }
+    mask.and_not(&first);
+    Some(first)
+}
+
+/// The first records of a block, for each place of a page.
+const FIRST_OF_PLACE: usize = 8;
 
 /// The records of a block that a search selects; `None` for none, or when nothing is left to do for the search.
 fn select(block: &Block, search: &RunningSearch) -> Option<Mask> {

@@ -4,8 +4,8 @@
 //! then, and only if its bounds do not decide whether it belongs to the page.
 
 use std::cmp::Reverse;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use parking_lot::{Mutex, MutexGuard};
 
@@ -30,6 +30,8 @@ pub(crate) struct Ranking {
     floor: AtomicU32,
     /// An estimate of the floor at the end of the scan, 0 without one.
     estimated_floor: AtomicU32,
+    /// Whether the floor may be estimated.
+    may_estimate: AtomicBool,
     best: Mutex<Best>,
 }
 
@@ -77,6 +79,7 @@ impl Ranking {
             start,
             floor: AtomicU32::new(threshold.0),
             estimated_floor: AtomicU32::new(0),
+            may_estimate: AtomicBool::new(false),
             best: Mutex::new(Best::new(size)),
         }
     }
@@ -110,6 +113,21 @@ impl Ranking {
     /// From now on, estimates the floor of a scan of `records` from the blocks scanned so far.
     pub(crate) fn estimate_floor_of(&self, records: usize) {
         self.lock().estimate = FloorEstimate::new(self.size, records);
+        self.may_estimate.store(true, Relaxed);
+    }
+
+    /// Whether nothing but the threshold rules out records of a first page, and the floor may be estimated.
+    pub(crate) fn lacks_floor(&self) -> bool {
+        self.start.is_none() && self.floor() == self.threshold && self.may_estimate.load(Relaxed)
+    }
+
+    /// Estimates the floor by scores that records probably reach, if they fill the page.
+    pub(crate) fn estimate_floor_by(&self, scores: &mut [Score]) {
+        let last = self.size - 1;
+        if last < scores.len() {
+            let (_, score, _) = scores.select_nth_unstable_by_key(last, |&score| Reverse(score));
+            self.estimated_floor.fetch_max(score.0, Relaxed);
+        }
     }
 
     /// Raises the floor by scores that records of a block certainly reach, before the block is scanned.
@@ -144,6 +162,7 @@ impl Ranking {
     /// Removes the records and the estimate, for a second scan. The floor stays: it is certain.
     pub(crate) fn restart_without_estimate(&self) {
         *self.lock() = Best::new(self.size);
+        self.may_estimate.store(false, Relaxed);
         self.estimated_floor.store(0, Relaxed);
     }
 
@@ -253,5 +272,45 @@ impl Ranking {
             scored.push(score(record.row, record.extra)?);
         }
         Ok(scored.into_sorted())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THRESHOLD: Score = Score(10);
+
+    fn ranking() -> Ranking {
+        let ranking = Ranking::new(2, THRESHOLD, None);
+        ranking.estimate_floor_of(100);
+        ranking
+    }
+
+    #[test]
+    fn the_floor_is_estimated_once_probable_scores_fill_the_page() {
+        let ranking = ranking();
+        ranking.estimate_floor_by(&mut [Score(90)]);
+        assert!(ranking.lacks_floor(), "one score fills no page of two");
+        ranking.estimate_floor_by(&mut [Score(20), Score(90), Score(30), Score(40)]);
+        assert_eq!(ranking.floor(), Score(40));
+        assert!(!ranking.lacks_floor());
+    }
+
+    #[test]
+    fn after_an_estimate_that_did_not_hold_nothing_is_estimated() {
+        let ranking = ranking();
+        ranking.estimate_floor_by(&mut [Score(40), Score(50)]);
+        ranking.preview_block(&[Score(60), Score(30)]);
+        assert!(!ranking.estimate_held());
+        ranking.restart_without_estimate();
+        assert_eq!(ranking.floor(), Score(30), "what was certain stays");
+        assert!(ranking.estimate_held());
+
+        let empty = self::ranking();
+        empty.estimate_floor_by(&mut [Score(40), Score(50)]);
+        empty.restart_without_estimate();
+        assert_eq!(empty.floor(), THRESHOLD);
+        assert!(!empty.lacks_floor());
     }
 }

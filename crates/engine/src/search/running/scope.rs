@@ -98,6 +98,11 @@ impl Scope {
         self.selection.mask(block, stop_check)
     }
 
+    /// Whether rules are deferred.
+    pub(crate) fn defers_rules(&self) -> bool {
+        self.deferred_rules.is_some()
+    }
+
     /// Whether a record passes the deferred rules. Once the search is stopped, no record does.
     pub(crate) fn passes_deferred(
         &self,
