@@ -7,6 +7,7 @@ import type { OpenDatabases } from './open-databases.js';
 import { randomBoosts } from './random-boosts.js';
 import { randomDatabase } from './random-database.js';
 import { DIMENSIONS, randomFilter, randomVector } from './random-records.js';
+import { timesOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Asking, Page, TestDatabase } from './test-database.js';
 
@@ -74,7 +75,7 @@ export function describeBatches(open: OpenDatabases): void {
       const random = new Random(seed);
       const { database } = await randomDatabase(shared, random, 240);
       let failed = 0;
-      for (let round = 0; round < 8; round++) {
+      for (let round = 0; round < timesOn(open, 8, 3); round++) {
         const forced = random.chance(30) && { forcedFilter: randomFilter(random, 1) };
         const asking = { form: random.pick(RECORD_FORMS), ...forced };
         const requests: object[] = [];

@@ -10,6 +10,7 @@ import type { OracleRequest } from './oracle.js';
 import { randomBoosts } from './random-boosts.js';
 import { randomDatabase } from './random-database.js';
 import { randomFilter, randomVector, START } from './random-records.js';
+import { timesOn } from './rounds.js';
 import { relevanceScore } from './score.js';
 import { SharedDatabases } from './shared-databases.js';
 
@@ -25,7 +26,7 @@ export function describeBoosts(open: OpenDatabases): void {
       async (seed) => {
         const random = new Random(seed);
         const { database, records, oracle } = await randomDatabase(shared, random, 240);
-        for (let round = 0; round < 24; round++) {
+        for (let round = 0; round < timesOn(open, 24, 8); round++) {
           const form = random.pick(RECORD_FORMS);
           const boosts = randomBoosts(random, form === 'integer');
           const positive = [random.pick(records).id];

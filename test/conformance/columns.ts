@@ -7,6 +7,7 @@ import type { OpenDatabases } from './open-databases.js';
 import type { OracleRequest } from './oracle.js';
 import { randomDatabase } from './random-database.js';
 import { randomFilter, randomVector } from './random-records.js';
+import { timesOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Operation, Page, TestDatabase } from './test-database.js';
 
@@ -28,7 +29,7 @@ export function describeColumns(open: OpenDatabases): void {
     test.each(SEEDS)('are those of the oracle in any request, on any pages (seed %i)', async (seed) => {
       const random = new Random(seed);
       const { database, oracle } = await randomDatabase(shared, random, 160);
-      for (let round = 0; round < 40; round++) {
+      for (let round = 0; round < timesOn(open, 40, 12); round++) {
         const form = random.pick(RECORD_FORMS);
         const forcedFilter = random.chance(30) ? randomFilter(random, 1) : undefined;
         const isSearch = random.chance(50);

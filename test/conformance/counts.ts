@@ -7,6 +7,7 @@ import type { OpenDatabases } from './open-databases.js';
 import { given, type OracleRequest } from './oracle.js';
 import { randomDatabase } from './random-database.js';
 import { randomFilter, randomVector } from './random-records.js';
+import { timesOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Page, TestDatabase } from './test-database.js';
 
@@ -43,7 +44,7 @@ export function describeCounts(open: OpenDatabases): void {
       await database.upsert(records.slice(0, 20).map(given));
       await database.delete({ ids: records.slice(20, 40).map(({ id }) => id) });
 
-      for (let round = 0; round < 14; round++) {
+      for (let round = 0; round < timesOn(open, 14, 5); round++) {
         const operation = random.pick(['search', 'query']);
         const request: OracleRequest = {
           ...(random.chance(50) && { filter: randomFilter(random, 2) }),

@@ -4,6 +4,7 @@ import type { OpenDatabases } from './open-databases.js';
 import { iso } from './oracle.js';
 import { randomDatabase } from './random-database.js';
 import { randomFilter, randomVector, START } from './random-records.js';
+import { timesOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 
 /** Deletions by identity, by filter and by time range. */
@@ -53,7 +54,7 @@ export function describeDeletes(open: OpenDatabases): void {
       const random = new Random(61);
       const { database, oracle } = await randomDatabase(shared, random, 240);
       let deleted = 0;
-      for (let round = 0; round < 16 && oracle.records.size > 40; round++) {
+      for (let round = 0; round < timesOn(open, 16, 6) && oracle.records.size > 40; round++) {
         const size = { column: 'size', operator: 'equals' as const, value: random.below(40) / 4 - 2 };
         const from = random.below(60);
         const requests = [

@@ -8,6 +8,7 @@ import { given, type KnownRecord, type OracleRequest } from './oracle.js';
 import { randomBoosts } from './random-boosts.js';
 import { randomDatabase } from './random-database.js';
 import { randomFilter, randomVector, START } from './random-records.js';
+import { timesOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Operation, TestDatabase } from './test-database.js';
 
@@ -24,7 +25,7 @@ export function describeDistinct(open: OpenDatabases): void {
       async (seed) => {
         const random = new Random(seed);
         const { database, records, oracle } = await randomDatabase(shared, random, 200);
-        for (let round = 0; round < 40; round++) {
+        for (let round = 0; round < timesOn(open, 40, 12); round++) {
           const form = random.pick(RECORD_FORMS);
           const [operation, request] = randomRequest(random, records, form);
           // The examples of a search must be visible.

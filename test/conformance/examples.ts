@@ -10,6 +10,7 @@ import { given, type KnownRecord, type Like, type OracleRequest } from './oracle
 import { randomDatabase } from './random-database.js';
 import { randomFilter, randomVector } from './random-records.js';
 import { expectRefusal as refused } from './refusal.js';
+import { timesOn } from './rounds.js';
 import { exampleVector, relevanceScore } from './score.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Result } from './test-database.js';
@@ -24,7 +25,7 @@ export function describeExamples(open: OpenDatabases): void {
     test.each(SEEDS)('is that of the oracle in any request, on any pages (seed %i)', async (seed) => {
       const random = new Random(seed);
       const { database, records, oracle } = await randomDatabase(shared, random, 150);
-      for (let round = 0; round < 40; round++) {
+      for (let round = 0; round < timesOn(open, 40, 12); round++) {
         const form = random.pick(RECORD_FORMS);
         const forcedFilter = random.chance(30) ? randomFilter(random, 1) : undefined;
         const seen = records.filter(

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { RECORD_FORMS } from '../helpers/forms.js';
 import { Random } from '../helpers/random.js';
 import type { OpenDatabases } from './open-databases.js';
+import { timesOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 import { chunksOf, TestDatabase } from './test-database.js';
 import { SEARCH } from './two-models.js';
@@ -99,7 +100,7 @@ export function describeExports(open: OpenDatabases): void {
 
     test('keeps vectors bit for bit, however they were given', async () => {
       const random = new Random(32);
-      for (const dimensions of [1, 2, 3, 384]) {
+      for (const dimensions of timesOn(open, [1, 2, 3, 384], [3, 384])) {
         const given = vectors(random, dimensions);
         const databases = [await shared.create({ dimensions }), await shared.create({ dimensions })];
         const [asJson, typed] = databases as [TestDatabase, TestDatabase];

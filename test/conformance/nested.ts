@@ -6,6 +6,7 @@ import { Random } from '../helpers/random.js';
 import type { OpenDatabases } from './open-databases.js';
 import { contentOf } from './patch-oracle.js';
 import { expectRefusal } from './refusal.js';
+import { timesOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 
 type Nested = { [name: string]: unknown };
@@ -82,7 +83,7 @@ export function describeNested(open: OpenDatabases): void {
       const database = await shared.create({ dimensions: 2, flatten: true });
       let document: Nested = {};
       await database.put({ id: 1, data: document, vector: [1, 0] });
-      for (let round = 0; round < inFull(300, 100); round++) {
+      for (let round = 0; round < timesOn(open, inFull(300, 100), 30); round++) {
         const patch = randomDocument(random, 3);
         document = merged(document, patch) as Nested;
         const { data } = await database.patch(1, patch);

@@ -19,4 +19,8 @@ export interface OpenedDatabases {
 }
 
 /** Opens a new store. A store proves that it keeps the contract by passing this function to `describeContract`. */
-export type OpenDatabases = (options?: OpenOptions) => Promise<OpenedDatabases>;
+export interface OpenDatabases {
+  (options?: OpenOptions): Promise<OpenedDatabases>;
+  /** Whether each call of the store is one of a database server. */
+  readonly isServer?: boolean;
+}

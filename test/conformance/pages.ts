@@ -7,6 +7,7 @@ import type { OpenDatabases } from './open-databases.js';
 import { given, type KnownRecord, type OracleRequest } from './oracle.js';
 import { randomDatabase } from './random-database.js';
 import { identityOf, randomFilter, randomVector, START } from './random-records.js';
+import { timesOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Operation, TestDatabase } from './test-database.js';
 
@@ -33,7 +34,7 @@ export function describePages(open: OpenDatabases): void {
       'show each match once, at limits that change from page to page (seed %i)',
       async (seed) => {
         const { random, database, oracle } = await filled(shared, seed);
-        for (let round = 0; round < 16; round++) {
+        for (let round = 0; round < timesOn(open, 16, 6); round++) {
           const form = random.pick(RECORD_FORMS);
           const [operation, request] = randomRequest(random);
           const limit = () => random.pick([1, 7, 50, 99, 100]);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/schema/index.js';
 import type { OpenDatabases } from './open-databases.js';
+import { testWholeOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
@@ -328,7 +329,7 @@ export function describePassages(open: OpenDatabases): void {
       expect((await catalog.describe(id)).embed).toEqual(embed);
     });
 
-    test('may have 4,096 passages, which a search, an export and a change take', async () => {
+    testWholeOn(open)('may have 4,096 passages, which a search, an export and a change take', async () => {
       const settings = { embed: { ...embed, passages: { per_record: 4_096 } } };
       const [database, copy] = [await shared.create(settings), await shared.create(settings)];
       const { fingerprint } = await database.describe();

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { isCode } from '../../src/errors.js';
 import type { OpenDatabases } from './open-databases.js';
 import { uuidOf } from './random-records.js';
+import { timesOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 
 /** Patches at the same time as patches, upserts and deletions of the same record. */
@@ -36,7 +37,7 @@ export function describePatchesSideBySide(open: OpenDatabases): void {
 
     test('at the same time as upserts: a column that the last upsert lacks is of a later patch', async () => {
       const database = await shared.create();
-      for (let round = 0; round < 15; round++) {
+      for (let round = 0; round < timesOn(open, 15, 5); round++) {
         await database.put({ id: 1, data: { base: 'old', round }, vector: [1, 0] });
         await Promise.all([
           database.patch(1, { first: 1 }),
@@ -49,7 +50,7 @@ export function describePatchesSideBySide(open: OpenDatabases): void {
     });
 
     test('at the same time as a deletion never bring the record back', async () => {
-      for (let id = 1; id <= 10; id++) {
+      for (let id = 1; id <= timesOn(open, 10, 3); id++) {
         const database = await shared.create();
         await database.put({ id, data: { n: 0 }, vector: [1, 0] });
         /** Patches until the record is gone; calls `begun` after each patch that succeeds. */
@@ -79,7 +80,7 @@ export function describePatchesSideBySide(open: OpenDatabases): void {
 
     test('at the same time as deletions and upserts of the same id change the new record or none', async () => {
       const database = await shared.create();
-      for (let round = 1; round <= 20; round++) {
+      for (let round = 1; round <= timesOn(open, 20, 6); round++) {
         await database.put({ id: 1, data: { life: 'first', round }, vector: [1, 0] });
         await Promise.all([
           database.patch(1, { patched: round }).catch((error) => expect(error.code).toBe('record_not_found')),

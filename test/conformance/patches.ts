@@ -5,6 +5,7 @@ import type { OpenDatabases } from './open-databases.js';
 import { contentOf, patched } from './patch-oracle.js';
 import { randomData, uuidOf } from './random-records.js';
 import { expectRefusal as refused } from './refusal.js';
+import { timesOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 
 const UUID = uuidOf(1);
@@ -122,7 +123,7 @@ export function describePatches(open: OpenDatabases): void {
         }
       }
       let unchanged = 0;
-      for (let round = 0; round < 120; round++) {
+      for (let round = 0; round < timesOn(open, 120, 30); round++) {
         const id = 1 + random.below(6);
         const before = known.get(id)!;
         const columns = Object.entries(random.chance(80) ? randomData(random) : before);

@@ -29,10 +29,9 @@ interface Place {
   remove?(): Promise<void>;
 }
 
-/** Opens services over stores that `makePlace` makes. */
-export const openOver =
-  (makePlace: () => Promise<Place>): OpenDatabases =>
-  async ({ limits = LIMITS, models = {} } = {}) => {
+/** Opens services over stores that `makePlace` makes, which are databases of a server. */
+export function openOver(makePlace: () => Promise<Place>): OpenDatabases {
+  const openOne: OpenDatabases = async ({ limits = LIMITS, models = {} } = {}) => {
     const { open, remove } = await makePlace();
     const openDatabases = async () => {
       const databases = new DatabaseService(open(limits), new Models(models, 1), { limits, resume: true });
@@ -41,3 +40,5 @@ export const openOver =
     };
     return reopenable(openDatabases, remove);
   };
+  return Object.assign(openOne, { isServer: true });
+}

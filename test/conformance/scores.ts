@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Random } from '../helpers/random.js';
 import type { OpenDatabases } from './open-databases.js';
+import { timesOn } from './rounds.js';
 import { relevanceScore } from './score.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
@@ -47,7 +48,7 @@ export function describeScores(open: OpenDatabases): void {
         }
         await database.upsert(vectors.map((vector, at) => ({ id: at + 1, data: {}, vector })));
         let near = 0;
-        for (let round = 0; round < 20; round++) {
+        for (let round = 0; round < timesOn(open, 20, 10); round++) {
           const query = round % 2 === 0 ? draw() : random.pick(vectors);
           const expected = vectors
             .map((vector, at) => [at + 1, relevanceScore(query, vector)] as const)

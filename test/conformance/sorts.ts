@@ -6,6 +6,7 @@ import type { OpenDatabases } from './open-databases.js';
 import type { OracleRequest } from './oracle.js';
 import { randomDatabase } from './random-database.js';
 import { randomFilter } from './random-records.js';
+import { timesOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
@@ -41,7 +42,7 @@ export function describeSorts(open: OpenDatabases): void {
     test.each(SEEDS)('is that of the oracle in every direction, on any pages (seed %i)', async (seed) => {
       const random = new Random(seed);
       const { database, oracle } = await randomDatabase(shared, random, 160);
-      for (const form of RECORD_FORMS) {
+      for (const form of timesOn(open, RECORD_FORMS, RECORD_FORMS.slice(0, 1))) {
         const sorts: OracleRequest['sort'][] = [
           undefined,
           ...COLUMNS.map((column) => ({ column })),

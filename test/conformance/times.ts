@@ -5,6 +5,7 @@ import type { OpenDatabases } from './open-databases.js';
 import { iso } from './oracle.js';
 import { randomDatabase } from './random-database.js';
 import { randomVector, START } from './random-records.js';
+import { timesOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
@@ -99,7 +100,7 @@ export function describeTimes(open: OpenDatabases): void {
     test('random ranges find what the oracle finds (seed 21)', async () => {
       const random = new Random(21);
       const { database, oracle } = await randomDatabase(shared, random, 150);
-      for (let round = 0; round < 20; round++) {
+      for (let round = 0; round < timesOn(open, 20, 6); round++) {
         const [first, second] = [random.below(62), random.below(62)].sort((a, b) => a - b) as [
           number,
           number,
@@ -207,7 +208,7 @@ export function describeTimes(open: OpenDatabases): void {
       };
       const deleteBefore = (startedAt: string) =>
         database.delete({ time_range: { end_time: iso(Date.parse(startedAt) - 1) } });
-      for (let round = 0; round < 20; round += 1) {
+      for (let round = 0; round < timesOn(open, 20, 5); round += 1) {
         await database.upsert(records(3));
         expect(await deleteBefore((await database.upsert(records(2))).started_at)).toBe(1);
         await database.upsert(records(3));

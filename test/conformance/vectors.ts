@@ -7,6 +7,7 @@ import type { OpenDatabases } from './open-databases.js';
 import { given, type OracleRequest } from './oracle.js';
 import { randomDatabase } from './random-database.js';
 import { randomFilter, randomVector } from './random-records.js';
+import { timesOn } from './rounds.js';
 import { relevanceScore } from './score.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Operation, Result, TestDatabase } from './test-database.js';
@@ -23,7 +24,7 @@ export function describeVectors(open: OpenDatabases): void {
     test.each(SEEDS)('are those of the export in any request, on any pages (seed %i)', async (seed) => {
       const random = new Random(seed);
       const { database, records, oracle } = await randomDatabase(shared, random, 120);
-      for (let round = 0; round < 24; round++) {
+      for (let round = 0; round < timesOn(open, 24, 12); round++) {
         if (round % 6 === 5) {
           // A record with another vector.
           const changed = { ...random.pick(records), vector: randomVector(random) };
@@ -133,7 +134,7 @@ export function describeVectors(open: OpenDatabases): void {
         const { vector, passages = [] } = stored.get(id) as Vectors;
         return vector === undefined ? passages.map((passage) => passage.vector) : [vector];
       };
-      for (let round = 0; round < 30; round++) {
+      for (let round = 0; round < timesOn(open, 30, 6); round++) {
         const form = random.pick(RECORD_FORMS);
         const near = random.pick(vectorsOfRecord(random.pick(records).id));
         const vector = near.map((part) => 3 * part + (random.next() - 0.5) * random.pick([0, 0.1]));
