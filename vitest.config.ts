@@ -62,7 +62,13 @@ export default defineConfig({
       // A process loads the modules once for all its files.
       {
         extends: true,
-        test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: ALONE, isolate: false },
+        test: {
+          name: 'shared',
+          include: ['test/**/*.test.ts'],
+          exclude: ALONE,
+          isolate: false,
+          setupFiles: ['test/built-in-model.ts'],
+        },
       },
       { extends: true, test: { name: 'alone', include: ALONE } },
     ],
