@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { sql } from '../helpers/doctor/sql.js';
-import { testInFull } from '../helpers/full.js';
+import { inFull, testInFull } from '../helpers/full.js';
 import { HeldModel } from '../helpers/held-model.js';
 import { Command, cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 
-const RECORDS = 900;
+const RECORDS = inFull(900, 500);
 const TEXT = 'something cold and old';
 
 const recordOf = (id: number) => {
@@ -64,7 +64,9 @@ test('of a data directory; stopped, the same command goes on', async () => {
     while (!model.isWaiting) await otherWork();
     command.child.kill('SIGINT');
     expect(await command.ended(), command.stderr).toBe(130);
-    expect(command.stderr).toMatch(/^stopped: \d+ of 900 records .* Run the same command to go on/);
+    expect(command.stderr).toMatch(
+      new RegExp(`^stopped: \\d+ of ${RECORDS} records .* Run the same command to go on`),
+    );
     model.allow(Number.POSITIVE_INFINITY);
   };
   await stopped();
@@ -75,7 +77,7 @@ test('of a data directory; stopped, the same command goes on', async () => {
   expect(isBegun()).toBe(true);
   const done = await cosift(...args, '--model', 'first');
   expect(done).toMatchObject({ code: 0, stderr: '' });
-  expect(done.stdout).toMatch(/^900 records of "d" have vectors of first/);
+  expect(done.stdout).toMatch(new RegExp(`^${RECORDS} records of "d" have vectors of first`));
   expect(isBegun()).toBe(false);
   expect(await search()).not.toBe(old);
 });

@@ -55,7 +55,7 @@ const times = <T>(count: number, call: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => call(at));
 
 /** Calls at once. */
-const [CALLS, READS, WRITES] = [inFull(10_000, 2_000), inFull(3_000, 500), inFull(3_000, 100)];
+const [CALLS, READS, WRITES] = [inFull(10_000, 500), inFull(3_000, 150), inFull(3_000, 40)];
 
 test('thousands of searches and reads, and hundreds of writes', async () => {
   const service = await Service.start();

@@ -6,6 +6,7 @@ import { readModelDirectory } from '../../src/embedding/model-directory.js';
 import { packagedModel } from '../../src/embedding/packaged-model.js';
 import { cutPointsOf } from '../../src/embedding/text-cut.js';
 import { TextTokenizer } from '../../src/embedding/tokenizer.js';
+import { inFull } from '../helpers/full.js';
 
 const SEED = 20_260_701;
 
@@ -75,8 +76,9 @@ test('of many mixtures', () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return state % below;
   };
+  const rounds = inFull(150, 50);
   let cut = 0;
-  for (let round = 0; round < 150; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     const kinds = Array.from({ length: 1 + random(5) }, () => PIECES[random(PIECES.length)]!);
     let text = '';
     const size = 3_000 + random(9_000);
@@ -85,7 +87,7 @@ test('of many mixtures', () => {
     expect(found, `round ${round} of seed ${SEED}`).toEqual(expected(text));
     cut += Number(found === undefined);
   }
-  expect(cut).toBeGreaterThan(75);
+  expect(cut).toBeGreaterThan(rounds / 2);
 });
 
 test('a prefix of a mebibyte is enough, with and without spaces', () => {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { packagedModel, readModelDirectory } from '../../src/embedding/index.js';
 import { TextTokenizer } from '../../src/embedding/tokenizer.js';
 import { WordTokens } from '../../src/embedding/word-tokens.js';
+import { inFull } from '../helpers/full.js';
 
 const PARTS = [
   ...[
@@ -37,7 +38,7 @@ test('a text has the tokens of its words', async () => {
     seed = (seed * 48_271) % 2_147_483_647;
     return seed % below;
   };
-  for (let round = 0; round < 2_000; round += 1) {
+  for (let round = 0; round < inFull(2_000, 300); round += 1) {
     const parts = Array.from(
       { length: 1 + random(12) },
       () => PARTS[random(PARTS.length)] + ' '.repeat(random(2)),

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { open } from 'cosift';
 import { afterEach, expect, test } from 'vitest';
+import { inFull } from '../helpers/full.js';
 import { cleanUp, temporaryDirectory } from '../helpers/processes.js';
 
 afterEach(cleanUp);
 
-const RECORDS = 150_000;
+const RECORDS = inFull(150_000, 75_000);
 
 /** Megabytes of the process that are in no file. */
 function usedMegabytes(): number {

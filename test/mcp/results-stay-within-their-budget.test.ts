@@ -63,6 +63,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const CALLS = 50;
+const LONG = inFull(300, 60);
 const COPIES = inFull(10, 4);
 /** A character is at most a token of common texts. */
 const MAX_RESULT = 25_000;
@@ -73,7 +74,7 @@ test('a session of 50 calls on long records stays below 25,000 tokens a result',
     Array.from({ length: 2 + random.below(8) }, () => String.fromCharCode(97 + random.below(26))).join('');
   const text = (words: number) => Array.from({ length: words }, word).join(' ');
   await service.call('PUT', '/v1/databases/long', { embed: { columns: ['title'] } });
-  const lines = Array.from({ length: 300 }, (_, i) => {
+  const lines = Array.from({ length: LONG }, (_, i) => {
     const many = Object.fromEntries(Array.from({ length: 60 }, (_, c) => [`column_${c}`, text(8)]));
     return JSON.stringify({
       id: i + 1,
@@ -135,7 +136,7 @@ test('many databases are listed by their ids, and one of them with more', async 
   const { text, structured } = await agent.call('list_databases', {});
   expect(text.length).toBeLessThan(BUDGET + 500);
   expect(structured.databases.length + structured.left_out).toBeGreaterThanOrEqual(91);
-  const long = { columns: [], id: 'long', left_out: 62, records: 300 };
+  const long = { columns: [], id: 'long', left_out: 62, records: LONG };
   expect(structured.databases[0]).toEqual(long);
   const { structured: one } = await agent.call('list_databases', { database: 'long' });
   expect(one.databases[0].columns).toHaveLength(62);

@@ -70,23 +70,27 @@ test.inFull('a long list of bad lines can be scrolled by the keyboard', async ({
   await tab.checkAccessibility('an import with many bad lines');
 });
 
-for (const [name, text] of [
-  ['lines.ndjson', '{"id":1,"name":"A","place":{"city":"Rome"}}\nnot json\n{"id":2,"name":"B"}\n'],
-  ['list.json', '[{"id":1,"name":"A","place":{"city":"Rome"}},\n nonsense,\n{"id":2,\n"name":"B"}]'],
+for (const [name, text, define] of [
+  ['lines.ndjson', '{"id":1,"name":"A","place":{"city":"Rome"}}\nnot json\n{"id":2,"name":"B"}\n', test],
+  [
+    'list.json',
+    '[{"id":1,"name":"A","place":{"city":"Rome"}},\n nonsense,\n{"id":2,\n"name":"B"}]',
+    test.inFull,
+  ],
 ] as const) {
-  test(`${name}: nested objects become columns, and what is not JSON is reported`, async ({
-    open,
-    service,
-  }) => {
-    const tab = await open();
-    await choose(tab, name, text);
-    await submit(tab);
-    const database = name.split('.')[0];
-    await tab.page.getByRole('heading', { name: `2 records stored in ${database}` }).waitFor();
-    expect(await tab.page.locator('.bad-lines tbody tr').count()).toBe(1);
-    const { body } = await service.call('GET', `/v1/databases/${database}/records/1`);
-    expect(body.data).toEqual({ name: 'A', 'place.city': 'Rome' });
-  });
+  define(
+    `${name}: nested objects become columns, and what is not JSON is reported`,
+    async ({ open, service }) => {
+      const tab = await open();
+      await choose(tab, name, text);
+      await submit(tab);
+      const database = name.split('.')[0];
+      await tab.page.getByRole('heading', { name: `2 records stored in ${database}` }).waitFor();
+      expect(await tab.page.locator('.bad-lines tbody tr').count()).toBe(1);
+      const { body } = await service.call('GET', `/v1/databases/${database}/records/1`);
+      expect(body.data).toEqual({ name: 'A', 'place.city': 'Rome' });
+    },
+  );
 }
 
 test('a dropped file goes to an existing database, and again changes nothing', async ({ open, service }) => {
@@ -111,28 +115,31 @@ test('a dropped file goes to an existing database, and again changes nothing', a
   }
 });
 
-test('prices are numbers, and their database keeps how they are written', async ({ open, service }) => {
-  await service.call('PUT', '/v1/databases/sold', {
-    embed: { columns: ['name'] },
-    formats: { price: '0.00' },
-  });
-  const tab = await open();
-  const text = 'name,price,rate\nHat,749.10,.5\nPen,5.00,.25\n';
-  for (const [target, name] of [
-    ['', 'prices'],
-    ['sold', 'sold'],
-  ] as const) {
-    await choose(tab, 'prices.csv', text);
-    await tab.page.getByLabel('Target database').selectOption(target);
-    await submit(tab);
-    await tab.page.getByRole('heading', { name: `2 records stored in ${name}` }).waitFor();
-    const { body } = await service.call('GET', `/v1/databases/${name}`);
-    expect(body.formats).toEqual({ price: '0.00', rate: '.#' });
-    expect(body.columns).toContainEqual({ name: 'price', types: ['number'], records: 2 });
-    await tab.page.getByRole('button', { name: `Search ${name}` }).click();
-    await tab.status(/^2 records/);
-  }
-});
+test.inFull(
+  'prices are numbers, and their database keeps how they are written',
+  async ({ open, service }) => {
+    await service.call('PUT', '/v1/databases/sold', {
+      embed: { columns: ['name'] },
+      formats: { price: '0.00' },
+    });
+    const tab = await open();
+    const text = 'name,price,rate\nHat,749.10,.5\nPen,5.00,.25\n';
+    for (const [target, name] of [
+      ['', 'prices'],
+      ['sold', 'sold'],
+    ] as const) {
+      await choose(tab, 'prices.csv', text);
+      await tab.page.getByLabel('Target database').selectOption(target);
+      await submit(tab);
+      await tab.page.getByRole('heading', { name: `2 records stored in ${name}` }).waitFor();
+      const { body } = await service.call('GET', `/v1/databases/${name}`);
+      expect(body.formats).toEqual({ price: '0.00', rate: '.#' });
+      expect(body.columns).toContainEqual({ name: 'price', types: ['number'], records: 2 });
+      await tab.page.getByRole('button', { name: `Search ${name}` }).click();
+      await tab.status(/^2 records/);
+    }
+  },
+);
 
 test.inFull(
   'a column that is left out is not stored, nor offered for the search',

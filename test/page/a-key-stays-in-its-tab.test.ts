@@ -1,4 +1,5 @@
 import { expect, test as testWithoutBrowser } from 'vitest';
+import { testInFull } from '../helpers/full.js';
 import { Command, temporaryDirectory } from '../helpers/processes.js';
 import type { Service } from '../server/service.js';
 import { inBrowser } from './browser.js';
@@ -14,7 +15,7 @@ async function keyWith(service: Service, actions: string[], more: object = {}): 
   return (await service.call('POST', '/v1/keys', request)).body.key;
 }
 
-testWithoutBrowser('the first start prints a link to the page with the demo and the key', async () => {
+testInFull('the first start prints a link to the page with the demo and the key', async () => {
   const data = await temporaryDirectory();
   const command = new Command(['serve', '--demo', '--port', '0', '--data', data]);
   const [, url, fragment] = await command.waitFor('stdout', /page: (http:\S+)\/#(\S+)\n/);

@@ -193,7 +193,7 @@ test.inFull('the histogram of scores counts what each threshold passes', async (
   expect(await page.locator('.threshold').textContent()).toContain('Related from about 0.3');
 });
 
-test('texts in a language that the model does not know are told of, once', async ({ open }) => {
+test.inFull('texts in a language that the model does not know are told of, once', async ({ open }) => {
   const { page } = await open({ database: 'seen' });
   await page.locator('.threshold').getByText('Most texts are not in English').waitFor();
   expect(
@@ -271,7 +271,7 @@ test('the weight of exact words changes the order, where a database has them', a
   await expect.poll(() => page.url()).toContain('lexical=0.5');
 });
 
-test('a database has its own defaults', async ({ open, service }) => {
+test.inFull('a database has its own defaults', async ({ open, service }) => {
   const defaults = { threshold: 0.15, lexical: 0.5 };
   await storeFacts(service, 'defaults', { lexical: true, defaults });
   const tab = await open({ database: 'defaults', text: 'tall tower' });

@@ -56,15 +56,16 @@ test.inFull('names of columns, and texts that stand for no value', async ({ open
   ]);
 });
 
-for (const [name, text, column] of [
-  ['points.csv', 'id,name,embedding\n1,Hat,"[1, 0]"\n2,Pen,"[0,1]"\n', 'embedding'],
+for (const [name, text, column, define] of [
+  ['points.csv', 'id,name,embedding\n1,Hat,"[1, 0]"\n2,Pen,"[0,1]"\n', 'embedding', test],
   [
     'listed.ndjson',
     '{"id":1,"name":"Hat","vector":[1,0]}\n{"id":2,"name":"Pen","tags":["a"],"vector":[0,1]}\n',
     'vector',
+    test.inFull,
   ],
 ] as const) {
-  test(`${name}: the column with the vectors`, async ({ open, service }) => {
+  define(`${name}: the column with the vectors`, async ({ open, service }) => {
     const tab = await open({ database: 'first' });
     await choose(tab, name, text);
     const vectors = tab.page.getByLabel('Vectors');

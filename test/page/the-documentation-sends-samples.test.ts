@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { OPERATIONS } from '../../src/server/variants/variants.js';
+import { inFull } from '../helpers/full.js';
 import { inBrowser } from './browser.js';
 import { storeFacts } from './facts.js';
 
@@ -19,7 +20,7 @@ test('a sample is sent with the key of the page, which is in no address', async 
   await form.getByText(/^200 /).waitFor();
   const response = JSON.parse((await form.locator('pre').textContent()) ?? '');
   expect(response.results[0].data.name).toBe('Eiffel Tower');
-  await tab.checkAccessibility('a sample');
+  if (inFull(true, false)) await tab.checkAccessibility('a sample');
   expect(page.url()).not.toContain(service.adminKey);
 });
 

@@ -22,7 +22,7 @@ const test = inBrowser(async (service) => {
   });
 });
 
-test('without a weight of exact words, nothing is marked', async ({ open }) => {
+test.inFull('without a weight of exact words, nothing is marked', async ({ open }) => {
   const tab = await open({ database: 'shop', text: 'warm jacket', threshold: '0' });
   await tab.status(/^2 matches/);
   expect(await tab.page.locator('.card').first().textContent()).toContain('Warm jacket');

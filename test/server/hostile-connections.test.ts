@@ -3,7 +3,7 @@ import { inFull } from '../helpers/full.js';
 import { ALL_ZERO, issueKey, Raw, request, searchAndWrite, streamHead, untilGauges } from './raw.js';
 import { fan, Service } from './service.js';
 
-const CONNECTIONS = inFull(10_000, 1_000);
+const CONNECTIONS = inFull(10_000, 400);
 const AT_ONCE = 200;
 
 let service: Service;

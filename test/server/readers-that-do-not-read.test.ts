@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { testInFull } from '../helpers/full.js';
+import { inFull, testInFull } from '../helpers/full.js';
 import { exchange } from './exchange.js';
 import { ALL_ZERO, gauges, issueKey, Raw, request, searchAndWrite, untilGauges } from './raw.js';
 import { JSON_TYPE, Service } from './service.js';
 
 const MIB = 1 << 20;
-const READERS = 100;
+const READERS = inFull(100, 24);
 const QUERY = '/v1/databases/long/query';
 
 /** A service with 30 records of 300 kB: of one letter, or of random letters, which cannot be compressed by half. */

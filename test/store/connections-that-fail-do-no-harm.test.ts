@@ -247,7 +247,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     proxy.close();
   });
 
-  test('a cancellation that is lost does not keep later ones from the server', async () => {
+  testInFull('a cancellation that is lost does not keep later ones from the server', async () => {
     const proxy = await SilentProxy.listen(Number(new URL(url).port));
     const database = connect(changed((target) => Object.assign(target, { port: String(proxy.port) })));
     const asleep = async () => {
@@ -335,7 +335,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
     proxy.close();
   });
 
-  test('a read has its result, also when its transaction cannot be ended', async () => {
+  testInFull('a read has its result, also when its transaction cannot be ended', async () => {
     const proxy = await SilentProxy.listen(Number(new URL(url).port));
     const target = changed((target) => Object.assign(target, { port: String(proxy.port) }));
     const database = connect(target, 1);

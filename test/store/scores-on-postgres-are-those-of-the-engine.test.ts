@@ -20,7 +20,7 @@ import { Random } from '../helpers/random.js';
 import { searchStore } from '../helpers/search-store.js';
 
 const DIMENSIONS = 64;
-const RECORDS = inFull(1_200, 800);
+const RECORDS = inFull(1_200, 400);
 const MARGIN = marginOf(DIMENSIONS);
 const FINGERPRINT = 'a model';
 const random = new Random(20_261_122);

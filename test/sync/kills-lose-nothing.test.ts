@@ -18,7 +18,7 @@ import { createItems, differences, itemsIn, write } from './written-table.js';
 const KILLS = Number(process.env.KILLS ?? inFull(10, 2));
 const WRITERS = 4;
 /** Enough to be read in several transactions. */
-const ROWS = inFull(10_000, 5_000);
+const ROWS = inFull(10_000, 3_000);
 
 const FAULTY = fileURLToPath(new URL('./a-sync-with-a-fault.mjs', import.meta.url));
 
@@ -260,7 +260,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       ['cosift serve', 'follower', serve],
       ['the source', 'source', syncRun],
     ] as const;
-    test.each(inFull(VICTIMS, VICTIMS.slice(0, 2)))(
+    test.each(inFull(VICTIMS, VICTIMS.slice(0, 1)))(
       'and nothing is lost by kill -9 of %s, under writers',
       async (_, victim, start) => {
         const outcome = { ...NOTHING };
