@@ -2,7 +2,7 @@ import { NO_MARIADB } from '../../scripts/mariadb/server.js';
 import { NO_SERVER } from '../../scripts/postgres/server.js';
 import { type Block, blocksOf, SampleError } from './blocks.js';
 import { PYTHON_WITH_PACKAGES, pathOf } from './installation.js';
-import { problemOf } from './well-formed.js';
+import { problemsOf } from './well-formed.js';
 
 /** A block, and the block that shows what it prints. */
 export interface Part {
@@ -36,8 +36,10 @@ const BEGINS_PROGRAM = /^(?:\/\/.*\n|\s)*(?:import\b|(?:const|let) .* = require\
 export function pageOf(name: string, markdown: string): Page {
   const page: Page = { name, markdown, steps: [], skipped: [] };
   let isSkipped = false;
-  for (const block of blocksOf(name, markdown)) {
-    const problem = problemOf(block);
+  const blocks = blocksOf(name, markdown);
+  const problems = problemsOf(blocks);
+  for (const block of blocks) {
+    const problem = problems.get(block);
     if (problem) throw new SampleError(block, problem);
     if (block.generated) continue;
     const notRun = block.notRun ?? reasonToSkip(block);

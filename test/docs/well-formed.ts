@@ -25,9 +25,27 @@ const CHECKS: Record<string, (text: string) => unknown> = {
   toml: (text) => checkLines(text, /^(\[\[?[\w.-]+\]\]?|[\w."-]+ = .+)$/),
 };
 
-/** Returns why the block is not well formed, or undefined. */
-export function problemOf({ language, text, fails }: Block): string | undefined {
+/** Returns why each block that is not well formed is not. */
+export function problemsOf(blocks: readonly Block[]): Map<Block, string> {
+  const shell = blocks.filter(({ language }) => language === 'sh');
+  const errors = syntaxErrorsOf(shell);
+  const syntax = new Map(shell.map((block, at) => [block, errors[at] ?? '']));
+  const problems = blocks.map((block) => [block, problemOf(block, syntax.get(block) ?? '')] as const);
+  return new Map(problems.filter((problem): problem is [Block, string] => problem[1] !== undefined));
+}
+
+/** The syntax errors of blocks. One process starts those that look for them, because this one is larger and takes longer. */
+function syntaxErrorsOf(blocks: readonly Block[]): string[] {
+  const each = 'for text; do bash -n <<< "$text" 2>&1; printf "\\0"; done';
+  const { stdout } = spawnSync('bash', ['-c', each, 'bash', ...blocks.map(({ text }) => text)], {
+    encoding: 'utf8',
+  });
+  return stdout.split('\0');
+}
+
+function problemOf({ language, text, fails }: Block, syntax: string): string | undefined {
   try {
+    if (syntax !== '') throw new Error(syntax);
     if (language === 'sh') checkShell(text, fails);
     CHECKS[language]?.(text);
     return undefined;
@@ -36,10 +54,8 @@ export function problemOf({ language, text, fails }: Block): string | undefined 
   }
 }
 
-/** Checks the syntax, the scripts of `npm run`, and the options of `cosift`, unless they are a mistake to be shown. */
+/** Checks the scripts of `npm run`, and the options of `cosift`, unless they are a mistake to be shown. */
 function checkShell(text: string, fails: boolean): void {
-  const { status, stderr } = spawnSync('bash', ['-n'], { input: text, encoding: 'utf8' });
-  if (status !== 0) throw new Error(stderr);
   for (const [, script = ''] of text.matchAll(/\bnpm run (?:--silent )?([\w:]+)/g)) {
     if (!(script in manifest.scripts)) throw new Error(`package.json has no script ${script}`);
   }

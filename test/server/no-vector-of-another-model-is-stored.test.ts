@@ -11,7 +11,7 @@ const root = mkdtempSync(path.join(tmpdir(), 'cosift-models-'));
 afterAll(() => rmSync(root, { recursive: true }));
 
 const SWITCHES = inFull(8, 2);
-const WRITERS = 8;
+const WRITERS = inFull(8, 4);
 const READERS = 2;
 const RECORDS = 24;
 
