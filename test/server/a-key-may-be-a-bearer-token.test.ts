@@ -78,7 +78,7 @@ test.each(['authorization', 'x-api-key'])('%s may not be given twice', async (na
 test('no log line contains a key, however it was sent', async () => {
   const key = 'a-key-that-nothing-may-log-0123456789';
   const bearer = { authorization: `Bearer ${key}` };
-  const output = await outputOf({ data: `${service.directory}/logged` }, { COSIFT_ADMIN_KEY: key }, [
+  const output = await outputOf(['--data', `${service.directory}/logged`], { COSIFT_ADMIN_KEY: key }, [
     ['/v1/databases', { headers: bearer }],
     ['/v1/databases', { headers: { 'x-api-key': key } }],
     ['/v1/databases', { headers: { ...bearer, 'x-api-key': 'other' } }],

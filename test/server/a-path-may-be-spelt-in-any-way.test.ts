@@ -87,7 +87,7 @@ test('a request without a host is refused with the reason, an unknown expectatio
 });
 
 test('requests whose path no route can take are logged, too', async () => {
-  const output = await outputOf({ data: `${service.directory}/logged` }, {}, [
+  const output = await outputOf(['--data', `${service.directory}/logged`], {}, [
     ['/v1/databases/%zz', {}],
     [`/v1/databases/${'a'.repeat(3_000)}`, {}],
   ]);
