@@ -7,7 +7,7 @@ import type { OpenDatabases } from './open-databases.js';
 import { given, type OracleRequest } from './oracle.js';
 import { randomDatabase } from './random-database.js';
 import { randomFilter, randomVector } from './random-records.js';
-import { timesOn } from './rounds.js';
+import { testWholeOn, timesOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Page, TestDatabase } from './test-database.js';
 
@@ -215,34 +215,37 @@ export function describeCounts(open: OpenDatabases): void {
       }
     });
 
-    test('10,000 intervals of a facet are counted, more are refused at its pointer', async () => {
-      const database = await shared.create();
-      const values = [0, 9_999];
-      const records = values.map((n, at) => ({ id: at + 1, data: { n }, vector: [1, 0] }));
-      await database.upsert(records);
-      const facet = (interval: number) => ({
-        facets: [{ column: 'n' }, { column: 'n', type: 'histogram', interval }],
-      });
-      expect((await database.query(facet(1))).facets).toMatchObject([
-        {},
-        { buckets: [{ from: 0 }, { from: 9_999 }] },
-      ]);
-      const many = Array.from({ length: 10_001 }, (_, n) => ({ id: n + 1, data: { n }, vector: [1, 0] }));
-      for (let at = 0; at < many.length; at += 1_000) await database.upsert(many.slice(at, at + 1_000));
-      for (const ask of [
-        () => database.query(facet(1)),
-        () => database.search({ search: { vector: [1, 0] }, ...facet(1) }),
-      ]) {
-        await expect(ask()).rejects.toMatchObject({
-          code: 'invalid_request',
-          status: 400,
-          problems: [{ pointer: '/facets/1/interval' }],
+    testWholeOn(open)(
+      '10,000 intervals of a facet are counted, more are refused at its pointer',
+      async () => {
+        const database = await shared.create();
+        const values = [0, 9_999];
+        const records = values.map((n, at) => ({ id: at + 1, data: { n }, vector: [1, 0] }));
+        await database.upsert(records);
+        const facet = (interval: number) => ({
+          facets: [{ column: 'n' }, { column: 'n', type: 'histogram', interval }],
         });
-      }
-      const all = await database.search({ search: { vector: [1, 0] }, ...facet(2), total: true });
-      expect(all.total).toEqual({ value: 10_001 });
-      expect((all.facets as unknown as [object, { buckets: unknown[] }])[1].buckets).toHaveLength(5_001);
-    });
+        expect((await database.query(facet(1))).facets).toMatchObject([
+          {},
+          { buckets: [{ from: 0 }, { from: 9_999 }] },
+        ]);
+        const many = Array.from({ length: 10_001 }, (_, n) => ({ id: n + 1, data: { n }, vector: [1, 0] }));
+        for (let at = 0; at < many.length; at += 1_000) await database.upsert(many.slice(at, at + 1_000));
+        for (const ask of [
+          () => database.query(facet(1)),
+          () => database.search({ search: { vector: [1, 0] }, ...facet(1) }),
+        ]) {
+          await expect(ask()).rejects.toMatchObject({
+            code: 'invalid_request',
+            status: 400,
+            problems: [{ pointer: '/facets/1/interval' }],
+          });
+        }
+        const all = await database.search({ search: { vector: [1, 0] }, ...facet(2), total: true });
+        expect(all.total).toEqual({ value: 10_001 });
+        expect((all.facets as unknown as [object, { buckets: unknown[] }])[1].buckets).toHaveLength(5_001);
+      },
+    );
 
     test('an interval whose bound no double holds is refused', async () => {
       const database = await shared.create();

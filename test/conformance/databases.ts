@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkSchema } from '../../src/schema/index.js';
 import type { OpenDatabases } from './open-databases.js';
+import { testWholeOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 import { TestDatabase } from './test-database.js';
 
@@ -129,50 +130,56 @@ export function describeDatabases(open: OpenDatabases): void {
       });
     });
 
-    test('a description tells that the built-in model does not know the language of the texts', async () => {
-      const { catalog } = shared.databases;
-      const database = await shared.create({ embed: { columns: ['text'] } });
-      const notice =
-        /^most texts are not in English, .* npm install @cosift\/model-multilingual-e5, then: cosift reembed (\S+) --model multilingual-e5-small$/;
-      const english = { related: 0.3, close: 0.45, lexical: 0.3 };
-      const noticeOf = async () => {
-        const described = await catalog.describe(database.id);
-        checkSchema('DatabaseDescription', described);
-        expect(described.scores).toEqual(english);
-        const others = [
-          JSON.parse(Buffer.from(await catalog.describeJson(database.id)).toString()),
-          (await catalog.list()).find(({ id }) => id === database.id),
-        ];
-        for (const { notice, scores } of others)
-          expect({ notice, scores }).toEqual({ notice: described.notice, scores: english });
-        return described.notice;
-      };
-      expect(await noticeOf()).toBeUndefined();
-      for (const texts of [GERMAN, RUSSIAN, CHINESE]) {
-        // The texts of other columns are not embedded.
-        const note = 'This is of no interest to the model, and it is not in that language.';
-        const records = texts.map((text, at) => ({ id: at + 1, data: { text, note } }));
-        await database.upsert(records);
-        const found = await noticeOf();
-        expect(found).toMatch(notice);
-        expect(notice.exec(found ?? '')?.[1]).toBe(database.id);
-        await database.upsert(records.map(({ id }) => ({ id, data: { text: ENGLISH, note: texts[0]! } })));
-        expect(await noticeOf(), texts[0]).toBeUndefined();
-      }
-      // Of many records, the first ones are looked at.
-      for (const [texts, expected] of [
-        [GERMAN, true],
-        [[ENGLISH], false],
-      ] as const) {
-        const many = await shared.create({});
-        await many.upsert(
-          Array.from({ length: 130 }, (_, at) => ({ id: at + 1, data: { text: texts[at % texts.length]! } })),
-        );
-        expect((await many.describe()).notice !== undefined).toBe(expected);
-      }
-      const own = await shared.create({ dimensions: 2 });
-      expect(await own.describe()).not.toHaveProperty('scores');
-    });
+    testWholeOn(open)(
+      'a description tells that the built-in model does not know the language of the texts',
+      async () => {
+        const { catalog } = shared.databases;
+        const database = await shared.create({ embed: { columns: ['text'] } });
+        const notice =
+          /^most texts are not in English, .* npm install @cosift\/model-multilingual-e5, then: cosift reembed (\S+) --model multilingual-e5-small$/;
+        const english = { related: 0.3, close: 0.45, lexical: 0.3 };
+        const noticeOf = async () => {
+          const described = await catalog.describe(database.id);
+          checkSchema('DatabaseDescription', described);
+          expect(described.scores).toEqual(english);
+          const others = [
+            JSON.parse(Buffer.from(await catalog.describeJson(database.id)).toString()),
+            (await catalog.list()).find(({ id }) => id === database.id),
+          ];
+          for (const { notice, scores } of others)
+            expect({ notice, scores }).toEqual({ notice: described.notice, scores: english });
+          return described.notice;
+        };
+        expect(await noticeOf()).toBeUndefined();
+        for (const texts of [GERMAN, RUSSIAN, CHINESE]) {
+          // The texts of other columns are not embedded.
+          const note = 'This is of no interest to the model, and it is not in that language.';
+          const records = texts.map((text, at) => ({ id: at + 1, data: { text, note } }));
+          await database.upsert(records);
+          const found = await noticeOf();
+          expect(found).toMatch(notice);
+          expect(notice.exec(found ?? '')?.[1]).toBe(database.id);
+          await database.upsert(records.map(({ id }) => ({ id, data: { text: ENGLISH, note: texts[0]! } })));
+          expect(await noticeOf(), texts[0]).toBeUndefined();
+        }
+        // Of many records, the first ones are looked at.
+        for (const [texts, expected] of [
+          [GERMAN, true],
+          [[ENGLISH], false],
+        ] as const) {
+          const many = await shared.create({});
+          await many.upsert(
+            Array.from({ length: 130 }, (_, at) => ({
+              id: at + 1,
+              data: { text: texts[at % texts.length]! },
+            })),
+          );
+          expect((await many.describe()).notice !== undefined).toBe(expected);
+        }
+        const own = await shared.create({ dimensions: 2 });
+        expect(await own.describe()).not.toHaveProperty('scores');
+      },
+    );
 
     test('a description tells the columns with their types and how many records have them', async () => {
       const database = await shared.create();

@@ -67,7 +67,7 @@ export function describePassages(open: OpenDatabases): void {
       expect(explained.results[0]).toMatchObject({ passage: found[0]?.passage });
     });
 
-    test('show their best passages with texts, and what is beside them', async () => {
+    testWholeOn(open)('show their best passages with texts, and what is beside them', async () => {
       const columns = ['title', 'text', 'tags'];
       const database = await shared.create({ embed: { columns } });
       await database.upsert([
@@ -156,7 +156,7 @@ export function describePassages(open: OpenDatabases): void {
       }
     });
 
-    test('come once each, page by page, and are counted once', async () => {
+    testWholeOn(open)('come once each, page by page, and are counted once', async () => {
       const database = await shared.create({ embed });
       const records = Array.from({ length: 24 }, (_, at) => {
         const topic = at % 3 === 0 ? ANSWER : SHORT;
@@ -227,87 +227,96 @@ export function describePassages(open: OpenDatabases): void {
       expect(await search(copy)).toEqual(await search(database));
     });
 
-    test('with too many passages are all named, and nothing is embedded for their batch', async () => {
-      const database = await shared.create({ embed });
-      const tooLong = (at: number) => `${at} ${LONG.repeat(40)}`;
-      const texts = [
-        SHORT,
-        tooLong(1),
-        ...Array.from({ length: 40 }, (_, at) => `${at} ${LONG}`),
-        tooLong(2),
-      ];
-      const records = texts.map((text) => ({ data: { text } }));
-      const inferences = async () => (await database.databases.monitor.stats()).embedder?.inferences;
-      const before = await inferences();
-      await expect(database.upsert(records)).rejects.toMatchObject({
-        code: 'invalid_record',
-        problems: [1, 42].map((at) => ({ pointer: `/records/${at}/data`, code: 'too_many_passages' })),
-      });
-      expect(await inferences()).toBe(before);
-      expect(await database.count()).toBe(0);
+    testWholeOn(open)(
+      'with too many passages are all named, and nothing is embedded for their batch',
+      async () => {
+        const database = await shared.create({ embed });
+        const tooLong = (at: number) => `${at} ${LONG.repeat(40)}`;
+        const texts = [
+          SHORT,
+          tooLong(1),
+          ...Array.from({ length: 40 }, (_, at) => `${at} ${LONG}`),
+          tooLong(2),
+        ];
+        const records = texts.map((text) => ({ data: { text } }));
+        const inferences = async () => (await database.databases.monitor.stats()).embedder?.inferences;
+        const before = await inferences();
+        await expect(database.upsert(records)).rejects.toMatchObject({
+          code: 'invalid_record',
+          problems: [1, 42].map((at) => ({ pointer: `/records/${at}/data`, code: 'too_many_passages' })),
+        });
+        expect(await inferences()).toBe(before);
+        expect(await database.count()).toBe(0);
 
-      // In a stream, the other lines are stored.
-      const lines = [SHORT, tooLong(1), LONG, tooLong(2)].map((text) => JSON.stringify({ data: { text } }));
-      const events = await database.upsertLines(lines.join('\n'));
-      expect(events.filter(({ type }) => type === 'problem')).toMatchObject([
-        { line: 2, pointer: '/data', code: 'too_many_passages' },
-        { line: 4, pointer: '/data', code: 'too_many_passages' },
-      ]);
-      expect(await database.count()).toBe(2);
-    });
+        // In a stream, the other lines are stored.
+        const lines = [SHORT, tooLong(1), LONG, tooLong(2)].map((text) => JSON.stringify({ data: { text } }));
+        const events = await database.upsertLines(lines.join('\n'));
+        expect(events.filter(({ type }) => type === 'problem')).toMatchObject([
+          { line: 2, pointer: '/data', code: 'too_many_passages' },
+          { line: 4, pointer: '/data', code: 'too_many_passages' },
+        ]);
+        expect(await database.count()).toBe(2);
+      },
+    );
 
-    test('are split as the settings say, which a change makes again in the background', async () => {
-      const passages = { per_record: 100, tokens: 32, overlap: 0 };
-      const database = await shared.create({ embed: { ...embed, passages } });
-      expect((await database.describe()).embed).toEqual({ ...embed, passages });
-      const texts = [LONG, SHORT, FILLER.repeat(2)];
-      const records = texts.map((text, at) => ({ id: at + 1, data: { text } }));
-      await database.upsert(records);
-      const places = async (of: TestDatabase) =>
-        (await of.export({ vectors: true }))
-          .map((line) => JSON.parse(line) as Listed)
-          .map(({ passages }) => passages?.map(({ start, end, vector }) => ({ start, end, vector })));
-      const split = await places(database);
-      // Shorter than the window of the model, but longer than 32 tokens.
-      expect(split[2]?.length).toBeGreaterThan(1);
-      expect(split[1]).toBeUndefined();
-      for (const [at, { start, end }] of split[0]!.entries()) {
-        expect(end - start).toBeLessThan(32 * 6);
-        expect(start).toBeGreaterThanOrEqual(split[0]![at - 1]?.end ?? 0);
-      }
-      const change = async (change: object | null) => {
-        const { catalog, reembeddings } = database.databases;
-        await catalog.configure(database.id, { embed: change === null ? null : { passages: change } });
-        await expect.poll(async () => (await reembeddings.find(database.id)).state).toBe('done');
-      };
-      const inferences = async () => (await database.databases.monitor.stats()).embedder?.inferences;
-      const before = await inferences();
-      await change({ per_record: 1 });
-      expect(await inferences()).toBe(before);
-      expect(await places(database)).toEqual(split);
-      await expect(database.upsert([{ id: 9, data: { text: LONG } }])).rejects.toMatchObject({
-        problems: [{ pointer: '/records/0/data', code: 'too_many_passages' }],
-      });
-      // What is stored stays, whatever else changes.
-      await database.patch(1, { n: 1 });
-      await change({ per_record: null, tokens: 64, overlap: 32 });
-      expect((await database.describe()).embed).toEqual({ ...embed, passages: { overlap: 32, tokens: 64 } });
-      // A default that is written down makes no difference.
-      const written = { per_record: 64, tokens: 64, overlap: 32 };
-      const fresh = await shared.create({ embed: { ...embed, passages: written } });
-      expect((await fresh.describe()).embed).toEqual((await database.describe()).embed);
-      await fresh.upsert(records);
-      expect(await places(database)).toEqual(await places(fresh));
-      const [first, second] = (await places(fresh))[0]!;
-      expect(second!.start).toBeLessThan(first!.end);
-      await shared.opened.reopen();
-      expect(await search(database)).toEqual(await search(fresh));
-      await change({ tokens: null, overlap: null });
-      expect((await database.describe()).embed).toEqual(embed);
-      const plain = await shared.create({ embed });
-      await plain.upsert(records);
-      expect(await places(database)).toEqual(await places(plain));
-    });
+    testWholeOn(open)(
+      'are split as the settings say, which a change makes again in the background',
+      async () => {
+        const passages = { per_record: 100, tokens: 32, overlap: 0 };
+        const database = await shared.create({ embed: { ...embed, passages } });
+        expect((await database.describe()).embed).toEqual({ ...embed, passages });
+        const texts = [LONG, SHORT, FILLER.repeat(2)];
+        const records = texts.map((text, at) => ({ id: at + 1, data: { text } }));
+        await database.upsert(records);
+        const places = async (of: TestDatabase) =>
+          (await of.export({ vectors: true }))
+            .map((line) => JSON.parse(line) as Listed)
+            .map(({ passages }) => passages?.map(({ start, end, vector }) => ({ start, end, vector })));
+        const split = await places(database);
+        // Shorter than the window of the model, but longer than 32 tokens.
+        expect(split[2]?.length).toBeGreaterThan(1);
+        expect(split[1]).toBeUndefined();
+        for (const [at, { start, end }] of split[0]!.entries()) {
+          expect(end - start).toBeLessThan(32 * 6);
+          expect(start).toBeGreaterThanOrEqual(split[0]![at - 1]?.end ?? 0);
+        }
+        const change = async (change: object | null) => {
+          const { catalog, reembeddings } = database.databases;
+          await catalog.configure(database.id, { embed: change === null ? null : { passages: change } });
+          await expect.poll(async () => (await reembeddings.find(database.id)).state).toBe('done');
+        };
+        const inferences = async () => (await database.databases.monitor.stats()).embedder?.inferences;
+        const before = await inferences();
+        await change({ per_record: 1 });
+        expect(await inferences()).toBe(before);
+        expect(await places(database)).toEqual(split);
+        await expect(database.upsert([{ id: 9, data: { text: LONG } }])).rejects.toMatchObject({
+          problems: [{ pointer: '/records/0/data', code: 'too_many_passages' }],
+        });
+        // What is stored stays, whatever else changes.
+        await database.patch(1, { n: 1 });
+        await change({ per_record: null, tokens: 64, overlap: 32 });
+        expect((await database.describe()).embed).toEqual({
+          ...embed,
+          passages: { overlap: 32, tokens: 64 },
+        });
+        // A default that is written down makes no difference.
+        const written = { per_record: 64, tokens: 64, overlap: 32 };
+        const fresh = await shared.create({ embed: { ...embed, passages: written } });
+        expect((await fresh.describe()).embed).toEqual((await database.describe()).embed);
+        await fresh.upsert(records);
+        expect(await places(database)).toEqual(await places(fresh));
+        const [first, second] = (await places(fresh))[0]!;
+        expect(second!.start).toBeLessThan(first!.end);
+        await shared.opened.reopen();
+        expect(await search(database)).toEqual(await search(fresh));
+        await change({ tokens: null, overlap: null });
+        expect((await database.describe()).embed).toEqual(embed);
+        const plain = await shared.create({ embed });
+        await plain.upsert(records);
+        expect(await places(database)).toEqual(await places(plain));
+      },
+    );
 
     test('are refused settings that the model cannot have', async () => {
       const { catalog } = shared.databases;

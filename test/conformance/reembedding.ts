@@ -2,6 +2,7 @@ import { setImmediate as otherWork } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { checkSchema, type Reembedding } from '../../src/schema/index.js';
 import type { OpenDatabases } from './open-databases.js';
+import { testWholeOn } from './rounds.js';
 import type { TestDatabase } from './test-database.js';
 import { SEARCH, scores, withTwoModels } from './two-models.js';
 
@@ -140,7 +141,7 @@ export function describeReembedding(open: OpenDatabases): void {
       expect(await scores(database)).toEqual(await scores(fresh));
     });
 
-    test('gives a model to a database of own vectors', async () => {
+    testWholeOn(open)('gives a model to a database of own vectors', async () => {
       const [database, fresh] = [
         await shared.create({ dimensions: 2 }),
         await shared.create({ model: 'other' }),

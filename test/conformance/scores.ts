@@ -157,7 +157,7 @@ export function describeScores(open: OpenDatabases): void {
         { search: { vector: query, threshold: 0 }, total: true, facets: [{ column: 'n' }] },
         { search: { vector: query.map((value) => value * 3), threshold: 0 }, explain: true },
       ];
-      for (const database of [one, other]) {
+      for (const database of timesOn(open, [one, other], [other])) {
         for (const request of requests) {
           for (const limit of [3, 100]) {
             const found = await database.drain('search', request, { limit: () => limit });

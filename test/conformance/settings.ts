@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { inFull } from '../helpers/full.js';
 import type { OpenDatabases } from './open-databases.js';
-import { timesOn } from './rounds.js';
+import { testWholeOn, timesOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 
@@ -333,30 +333,33 @@ export function describeSettings(open: OpenDatabases): void {
       expect(await scores(database)).toEqual(await scores(fresh));
     });
 
-    test('a change of the columns can be cancelled, and another one waits for that', async () => {
-      const { catalog, reembeddings } = shared.databases;
-      const database = await filled({});
-      // So many texts that the change still runs when it is cancelled.
-      const words = (n: number) => Array.from({ length: 100 }, (_, at) => `word ${n * at}`).join(' ');
-      const long = Array.from({ length: 200 }, (_, n) => ({ data: { text: 'short', other: words(n) } }));
-      await database.upsert(long);
-      const before = await scored(database, { text: TEXT });
-      const change = (embed: object | null) => catalog.configure(database.id, { embed });
-      const { reembedding } = await change({ columns: ['other'] });
-      if (reembedding !== undefined) {
-        expect(reembedding).toMatchObject({ embed: { columns: ['other'] } });
-        await change(null).catch((error) => expect(error).toMatchObject({ code: 'reembedding_running' }));
-        await reembeddings.cancel(database.id);
-        expect(await database.describe()).toMatchObject({ embed: { columns: ['text'] } });
-        expect(await scored(database, { text: TEXT })).toEqual(before);
-      }
-      expect(await change({ columns: ['text'] })).toMatchObject({ embed: { columns: ['text'] } });
-      const own = await shared.create({ dimensions: 2 });
-      await expect(catalog.configure(own.id, { embed: { columns: ['a'] } })).rejects.toMatchObject({
-        code: 'invalid_request',
-        problems: [{ pointer: '/embed' }],
-      });
-    });
+    testWholeOn(open)(
+      'a change of the columns can be cancelled, and another one waits for that',
+      async () => {
+        const { catalog, reembeddings } = shared.databases;
+        const database = await filled({});
+        // So many texts that the change still runs when it is cancelled.
+        const words = (n: number) => Array.from({ length: 100 }, (_, at) => `word ${n * at}`).join(' ');
+        const long = Array.from({ length: 200 }, (_, n) => ({ data: { text: 'short', other: words(n) } }));
+        await database.upsert(long);
+        const before = await scored(database, { text: TEXT });
+        const change = (embed: object | null) => catalog.configure(database.id, { embed });
+        const { reembedding } = await change({ columns: ['other'] });
+        if (reembedding !== undefined) {
+          expect(reembedding).toMatchObject({ embed: { columns: ['other'] } });
+          await change(null).catch((error) => expect(error).toMatchObject({ code: 'reembedding_running' }));
+          await reembeddings.cancel(database.id);
+          expect(await database.describe()).toMatchObject({ embed: { columns: ['text'] } });
+          expect(await scored(database, { text: TEXT })).toEqual(before);
+        }
+        expect(await change({ columns: ['text'] })).toMatchObject({ embed: { columns: ['text'] } });
+        const own = await shared.create({ dimensions: 2 });
+        await expect(catalog.configure(own.id, { embed: { columns: ['a'] } })).rejects.toMatchObject({
+          code: 'invalid_request',
+          problems: [{ pointer: '/embed' }],
+        });
+      },
+    );
 
     test('the same settings find a database, whatever else was changed', async () => {
       const { catalog } = shared.databases;

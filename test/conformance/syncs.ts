@@ -9,6 +9,7 @@ import {
 import { storedStatus } from '../../src/sync/sync.js';
 import { RowSource } from '../helpers/row-source.js';
 import type { OpenDatabases } from './open-databases.js';
+import { timesOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { TestDatabase } from './test-database.js';
 import { withTwoModels } from './two-models.js';
@@ -151,7 +152,7 @@ export function describeSyncs(open: OpenDatabases): void {
       await sync.close();
     });
 
-    test.each(['changes', 'keys'] as const)(
+    test.each(timesOn(open, ['changes', 'keys'], ['changes']))(
       'mends records that others have deleted or added, also those of the time in which it was closed: %s',
       async (kind) => {
         const database = await shared.create({});
@@ -185,7 +186,7 @@ export function describeSyncs(open: OpenDatabases): void {
       },
     );
 
-    test.each(['complete', 'changes', 'keys'] as const)(
+    test.each(timesOn(open, ['complete', 'changes', 'keys'], ['changes']))(
       'counts more refused rows than it lists: %s',
       async (kind) => {
         const database = await shared.create({});
@@ -206,7 +207,7 @@ export function describeSyncs(open: OpenDatabases): void {
       },
     );
 
-    test.each(['complete', 'changes', 'keys'] as const)(
+    test.each(timesOn(open, ['complete', 'changes', 'keys'], ['changes']))(
       'deletes the record of a row that is refused now, and lists the row: %s',
       async (kind) => {
         const database = await shared.create({});
@@ -238,7 +239,7 @@ export function describeSyncs(open: OpenDatabases): void {
       },
     );
 
-    test.each(['complete', 'changes', 'keys'] as const)(
+    test.each(timesOn(open, ['complete', 'changes', 'keys'], ['changes']))(
       'withholds deletions of more than a tenth, of more than ten, and of all: %s',
       async (kind) => {
         // Nothing is embedded.
@@ -315,7 +316,7 @@ export function describeSyncs(open: OpenDatabases): void {
         return Object.fromEntries(lines.map(({ key, ...record }) => [key, record]));
       };
 
-      test.each(['complete', 'changes', 'keys'] as const)(
+      test.each(timesOn(open, ['complete', 'changes', 'keys'], ['changes']))(
         'a record gets the times of its row, also when they are all that changed, and nothing is embedded: %s',
         async (kind) => {
           const database = await counted.create({ model: 'counting' });
