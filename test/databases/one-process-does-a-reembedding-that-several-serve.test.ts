@@ -64,7 +64,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       const model = await HeldModel.start();
       model.allow(4);
       const [third, fourth] = [await begin({ first: model.source }), await begin({ first: model.source })];
-      await fill(one, 'cancelled', 500);
+      await fill(one, 'cancelled', 200);
       await third.reembeddings.start('cancelled', 'first');
       await expect(fourth.reembeddings.start('cancelled', 'all-MiniLM-L6-v2')).rejects.toMatchObject({
         code: 'reembedding_running',

@@ -123,7 +123,7 @@ function* bodiesOf(
   for (const { path, before, after, maxItems } of places) {
     const depth = path.split('/').length;
     // Of the depths of a filter: the first ones, and the last.
-    if (depth > inFull(6, 4) && depth < deepest) continue;
+    if (depth > inFull(6, 3) && depth < deepest) continue;
     for (const kind of inFull(Object.keys(ITEMS), ['zeros', 'arrays of numbers'])) {
       const item = ITEMS[kind]!;
       for (const other of others) {
