@@ -30,6 +30,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
   describe.skipIf(store !== undefined && NO_SERVER !== undefined)('that another process runs', () => {
     let server: PostgresServer | undefined;
     let service: Service;
+    /** For what the service does whatever its store is. */
     const testOnce: typeof testInFull = store === undefined ? test : testInFull;
     const open: Sync[] = [];
     beforeAll(async () => {
@@ -89,7 +90,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       expect(body).toMatchObject({ records: 2, keys: ['shop/b'], state: { bookmark: { number: 1 } } });
     });
 
-    test('shows the moment at which the source was read', async () => {
+    testOnce('shows the moment at which the source was read', async () => {
       const source = new RowSource([row('a')]);
       source.clock = new Date('2026-01-02T03:04:05.678Z');
       await openSync(source).once();
@@ -111,7 +112,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       expect(before.epoch).toBeDefined();
     });
 
-    test('lists the rows that the service refuses', async () => {
+    testOnce('lists the rows that the service refuses', async () => {
       const source = new RowSource([row('a'), { key: 'b', data: { text: 'x'.repeat(2_000_000) } }, row('c')]);
       const sync = openSync(source);
       expect(await sync.once()).toMatchObject({ written: 2, refused: 1 });
@@ -120,7 +121,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       ]);
     });
 
-    test('sends rows that come after a long pause, which would end a request', async () => {
+    testOnce('sends rows that come after a long pause, which would end a request', async () => {
       const source = new RowSource([]);
       const round = await source.round(null, true);
       source.round = async () => ({
@@ -173,7 +174,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       expect(Object.keys(await content())).toEqual(['shop/b']);
     });
 
-    test('does not store what a failure tells of the source, if it is told so', async () => {
+    testOnce('does not store what a failure tells of the source, if it is told so', async () => {
       const source = new RowSource([row('a')]);
       source.afterRows = async () => {
         throw new CosiftError('source_failed', 'no such column: secret');
@@ -185,7 +186,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       expect(body.state.failure).toEqual({ state: 'failed', reason: 'it cannot be read' });
     });
 
-    test('stores why a pass ended in its middle', async () => {
+    testOnce('stores why a pass ended in its middle', async () => {
       const source = new RowSource([row('a')]);
       source.afterRows = async () => {
         throw new CosiftError('source_failed', 'the table is gone');
@@ -240,7 +241,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       expect(await (await streamed).text()).toContain('"code":"hold_lost"');
     });
 
-    test('goes on after its connections were cut in a pass', async () => {
+    testOnce('goes on after its connections were cut in a pass', async () => {
       const source = new RowSource([row('a')], 'changes');
       const sync = openSync(source, { everyMs: 20 });
       await sync.inStep();
@@ -254,7 +255,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       expect(await content()).toEqual({ 'shop/a': 'new', 'shop/b': row('b').data.text });
     });
 
-    test('needs a key that may write records, and sees no hidden database', async () => {
+    testOnce('needs a key that may write records, and sees no hidden database', async () => {
       const state = (key: string, path = PLACE) => service.call('GET', path, undefined, { 'x-api-key': key });
       for (const actions of [['records.read', 'databases.manage', 'search'], ['records.write']])
         expect((await state(await keyOf({ actions }))).body.code).toBe('forbidden');
@@ -269,7 +270,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       expect(await sync.once()).toMatchObject({ written: 1 });
     });
 
-    test('is refused where the service follows the source itself', async () => {
+    testOnce('is refused where the service follows the source itself', async () => {
       for (const database of ['facts', 'alias']) {
         const { status, body } = await service.call('POST', `/v1/databases/${database}/sync/own/holds`);
         expect(status).toBe(400);
@@ -278,7 +279,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       expect((await service.call('POST', '/v1/databases/facts/sync/Own/holds')).status).toBe(400);
     });
 
-    test('refuses a commit that is none', async () => {
+    testOnce('refuses a commit that is none', async () => {
       const path = `${PLACE}/holds/${await hold()}/commit`;
       for (const [commit, pointer] of [
         [{ state: 7 }, '/state'],
@@ -295,7 +296,6 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       }
     });
 
-    // The keys are in the memory of the service, whatever its store is.
     testOnce('keeps no more keys for a commit than fit into its memory', async () => {
       const path = `${PLACE}/holds/${await hold()}/commit`;
       const keys = Array.from({ length: 5_000 }, (_, at) => `shop/${at}`.padEnd(180, 'x'));
@@ -328,7 +328,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       expect(renewed.status).toBe(404);
     });
 
-    test('whose state is not one of a runner begins again', async () => {
+    testOnce('whose state is not one of a runner begins again', async () => {
       for (const state of [{ as_of: 7 }, { failure: 7 }, { as_of: 'x', refused: {} }]) {
         const path = `${PLACE}/holds/${await hold()}`;
         expect((await service.call('POST', `${path}/commit`, { state })).body).toEqual({ deleted: 0 });

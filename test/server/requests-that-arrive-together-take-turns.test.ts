@@ -3,9 +3,9 @@ import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { overTurns } from '../../src/async/turns.js';
+import { inFull } from '../helpers/full.js';
 import { turnShare } from './longest-turn.js';
 import { Service } from './service.js';
-import { inFull } from '../helpers/full.js';
 
 test('calls are made in order, some of them in each turn of the event loop', async () => {
   const made: number[] = [];
