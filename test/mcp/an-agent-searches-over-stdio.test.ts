@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { testInFull } from '../helpers/full.js';
+import { inFull, testInFull } from '../helpers/full.js';
 import { Command, cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 import { Agent, ERAS } from './agent.js';
 
@@ -72,18 +72,23 @@ test('agents and a service work on one directory, whichever of them starts and e
   expect((await early.call('query', LATEST)).structured.results[0].id).toBe(500);
 });
 
-test.each([
+const UNCHECKED = [
   ['--key', 'cosift_nonsense'],
   ['--key', KEY],
-])('a key that no server checks opens nothing: %s %s', async (...key) => {
-  const data = await factsDirectory();
-  const agent = await Agent.overStdio(['--data', data, ...key]);
-  for (const tool of ['list_databases', 'search']) {
-    const { isError, text } = await agent.call(tool, tool === 'search' ? TOWER : {});
-    expect([isError, text]).toEqual([true, expect.stringContaining('a key limits an agent only at')]);
-  }
-  expect((await cosift('databases', 'list', '--data', data)).code).toBe(0);
-});
+];
+
+test.each(inFull(UNCHECKED, UNCHECKED.slice(1)))(
+  'a key that no server checks opens nothing: %s %s',
+  async (...key) => {
+    const data = await factsDirectory();
+    const agent = await Agent.overStdio(['--data', data, ...key]);
+    for (const tool of ['list_databases', 'search']) {
+      const { isError, text } = await agent.call(tool, tool === 'search' ? TOWER : {});
+      expect([isError, text]).toEqual([true, expect.stringContaining('a key limits an agent only at')]);
+    }
+    expect((await cosift('databases', 'list', '--data', data)).code).toBe(0);
+  },
+);
 
 testInFull(
   'the admin key of a directory is for the address in the directory, whatever host it has',
@@ -159,10 +164,11 @@ test('the tools are those that the key may use', async () => {
     KEY,
   );
   const key = created.stdout.trim();
-  for (const place of [
+  const places = [
     ['--url', url],
     ['--data', data],
-  ]) {
+  ];
+  for (const place of inFull(places, places.slice(1))) {
     const agent = await Agent.overStdio([...place, '--key', key, '--allow-write']);
     expect(await agent.tools()).toEqual(['list_databases', 'search', 'query']);
   }
@@ -186,7 +192,7 @@ test('a directory that is missing is not made', async () => {
 
 const LIST = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })}\n`;
 
-test.each(['SIGTERM', 'end of input'])(
+test.each(inFull(['SIGTERM', 'end of input'], ['end of input']))(
   '%s ends it with exit code 0, and its output is JSON-RPC',
   async (how) => {
     const data = await factsDirectory();
