@@ -116,7 +116,7 @@ test('a key that may only search sees its database, and no import', async ({ ope
   expect(await page.getByRole('button', { name: /^Delete/ }).count()).toBe(0);
 });
 
-test('a key with a filter sees only what passes it', async ({ open, service }) => {
+test.inFull('a key with a filter sees only what passes it', async ({ open, service }) => {
   const filter = { rules: [{ column: 'country', operator: 'equals', value: 'France' }] };
   const actions = ['search', 'records.read', 'records.write'];
   const tab = await open({}, { key: await keyWith(service, actions, { filter }) });

@@ -247,29 +247,32 @@ test.inFull('a response that is cut off is no response, and the page tries again
   await tab.status(/matches ·/);
 });
 
-test('the weight of exact words changes the order, where a database has them', async ({ open, service }) => {
-  const without = await open({ database: 'facts', text: 'tall tower' });
-  await without.status(/matches ·/);
-  expect(await without.page.getByRole('slider', { name: 'Exact words' }).count()).toBe(0);
-  const tab = await open({ database: 'words', text: 'tall tower' });
-  const { page } = tab;
-  await tab.status(/matches ·/);
-  const { body } = await service.call('POST', '/v1/databases/words/search', {
-    search: { text: 'tall tower', lexical: 0.5, prefix: true },
-    explain: true,
-  });
-  const [best] = body.results;
-  await page.getByRole('slider', { name: 'Exact words' }).fill('0.5');
-  // Scores without any of the words are halved, so the advice and the default threshold are too.
-  await expect.poll(() => page.locator('.threshold h2 .number').first().textContent()).toBe('0.10');
-  expect(page.url()).not.toContain('threshold');
-  await expect.poll(() => page.locator('.threshold').textContent()).toContain('Related from about 0.15');
-  const first = page.locator('.card').first();
-  await expect.poll(() => first.textContent()).toContain(best.relevance_score.toFixed(3));
-  await first.getByRole('button', { name: 'Explain' }).click();
-  expect(await first.textContent()).toContain(`exact words ${best.explain.score.lexical.toFixed(3)}`);
-  await expect.poll(() => page.url()).toContain('lexical=0.5');
-});
+test.inFull(
+  'the weight of exact words changes the order, where a database has them',
+  async ({ open, service }) => {
+    const without = await open({ database: 'facts', text: 'tall tower' });
+    await without.status(/matches ·/);
+    expect(await without.page.getByRole('slider', { name: 'Exact words' }).count()).toBe(0);
+    const tab = await open({ database: 'words', text: 'tall tower' });
+    const { page } = tab;
+    await tab.status(/matches ·/);
+    const { body } = await service.call('POST', '/v1/databases/words/search', {
+      search: { text: 'tall tower', lexical: 0.5, prefix: true },
+      explain: true,
+    });
+    const [best] = body.results;
+    await page.getByRole('slider', { name: 'Exact words' }).fill('0.5');
+    // Scores without any of the words are halved, so the advice and the default threshold are too.
+    await expect.poll(() => page.locator('.threshold h2 .number').first().textContent()).toBe('0.10');
+    expect(page.url()).not.toContain('threshold');
+    await expect.poll(() => page.locator('.threshold').textContent()).toContain('Related from about 0.15');
+    const first = page.locator('.card').first();
+    await expect.poll(() => first.textContent()).toContain(best.relevance_score.toFixed(3));
+    await first.getByRole('button', { name: 'Explain' }).click();
+    expect(await first.textContent()).toContain(`exact words ${best.explain.score.lexical.toFixed(3)}`);
+    await expect.poll(() => page.url()).toContain('lexical=0.5');
+  },
+);
 
 test.inFull('a database has its own defaults', async ({ open, service }) => {
   const defaults = { threshold: 0.15, lexical: 0.5 };
