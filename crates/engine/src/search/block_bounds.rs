@@ -114,7 +114,12 @@ impl<'a> BlockBounds<'a> {
     /// direction. The standard deviation of such a product is its bound, divided by the square root of the number of
     /// dimensions of the band.
     pub(crate) fn likely_lowest(&self, candidate: &Candidate) -> Score {
-        let smallest_band = self.block.coded.codes.layout().smallest_band();
+        let layout = self.block.coded.codes.layout();
+        if layout.row_bytes() == 0 {
+            // No later pass narrows the bounds, so the floor will not rise above what is certain.
+            return self.of(candidate).lowest;
+        }
+        let smallest_band = layout.smallest_band();
         let deviation = candidate.error / (smallest_band as f32).sqrt();
         let error = candidate.error.min(LIKELY_DEVIATIONS * deviation);
         let cosine = Score::no_less(candidate.estimate - error);

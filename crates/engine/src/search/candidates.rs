@@ -63,14 +63,14 @@ pub(crate) fn preview(
     let stop_check = &search.outcome.stop_check();
     refined.retain(|candidate| {
         let slot = usize::from(candidate.slot);
-        search.scope.passes_deferred(block, slot, stop_check)
+        let passes = search.scope.passes_deferred(block, slot, stop_check);
+        if passes {
+            let bounds = found.bounds.of(candidate);
+            lowest.extend((search.ranking.certainly_follows(&bounds)).then_some(bounds.lowest));
+        }
+        // Another record with the same vector may pass.
+        passes || found.stands_for_others(slot)
     });
-    let bounds = refined.iter().map(|candidate| found.bounds.of(candidate));
-    lowest.extend(
-        bounds
-            .filter(|bounds| search.ranking.certainly_follows(bounds))
-            .map(|bounds| bounds.lowest),
-    );
     search.ranking.preview_block(lowest);
     if let Some(start) = search.ranking.start() {
         // Deep down, scores are so close to that of the cursor that the bounds of hardly any record of the page tell on which

@@ -173,6 +173,38 @@ fn because_equal_vectors_are_scored_once() {
 }
 
 #[test]
+fn and_a_record_stands_for_the_others_although_it_fails_the_filter() {
+    let mut random = Random::new(0x71e8);
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Server::open(directory.path());
+    server.create("db", 8);
+    let vectors = Vectors::new(8, &mut random);
+    let copies: Vec<Vec<f32>> = (0..3).map(|_| vectors.draw(&mut random)).collect();
+    let mut oracle = Oracle::default();
+    let records = (1..=9_000).map(|id| {
+        let colour = ["red", "green", "blue"][id as usize % 3];
+        let data = json!({ "text": format!("{colour} number {id}") });
+        let data = data.as_object().expect("an object").clone();
+        Known::new(id, data, copies[id as usize / 3 % 3].clone(), 0)
+    });
+    server.put_known("db", &mut oracle, records.collect());
+    // Such rules are evaluated on the best records only, unless the same rule was evaluated before.
+    for value in ["red nu", "ed num", "d numb", "green ", "een nu", "n numb"] {
+        let rule = json!({ "column": "text", "operator": "contains", "value": value });
+        let filter = json!({ "condition": "AND", "rules": [rule] });
+        let request = json!({ "form": "integer", "threshold": 0, "limit": 5, "filter": filter });
+        let query = near(&copies[0], 0.3, &mut random);
+        let page = server.search("db", &request, &query);
+        assert_eq!(
+            hits(&page),
+            oracle.search(&request, &query)[..5],
+            "{request}"
+        );
+    }
+    server.close();
+}
+
+#[test]
 fn and_codes_along_an_axis_decide_between_near_ties() {
     let mut random = Random::new(0x71e7);
     let directory = tempfile::tempdir().expect("a directory");
