@@ -9,7 +9,8 @@ import { turnShare } from './longest-turn.js';
 import { Service } from './service.js';
 
 const DATABASES = inFull(2_000, 500);
-const AT_ONCE = 16;
+/** More lists at once take so much memory that each try has a garbage collection of this process, which also has the tests. */
+const AT_ONCE = 4;
 
 let directory: string;
 let service: Service;
