@@ -1,6 +1,9 @@
-import { stat, writeFile } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { ZstdFrames } from '../../src/readers/encoding/zstd-frames.js';
 import { openFile, openInput, recordsOf, zstd } from '../helpers/imported-files.js';
@@ -11,8 +14,12 @@ const MEBIBYTE = 1 << 20;
 /** Writes a file of `mebibytes` equal characters after a beginning, compressed. */
 async function bomb(start: string, character: string, mebibytes: number): Promise<string> {
   const file = join(await temporaryDirectory(), 'bomb');
-  const block = gzipSync(Buffer.alloc(MEBIBYTE, character));
-  await writeFile(file, Buffer.concat([gzipSync(start), ...Array<Buffer>(mebibytes).fill(block)]));
+  const block = Buffer.alloc(MEBIBYTE, character);
+  async function* content() {
+    yield Buffer.from(start);
+    for (let at = 0; at < mebibytes; at += 1) yield block;
+  }
+  await pipeline(Readable.from(content()), createGzip({ level: 1 }), createWriteStream(file));
   return file;
 }
 

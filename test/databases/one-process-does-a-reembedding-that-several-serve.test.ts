@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { type DatabaseService, openDatabases } from '../../src/databases/index.js';
-import { testInFull } from '../helpers/full.js';
+import { inFull, testInFull } from '../helpers/full.js';
 import { HeldModel } from '../helpers/held-model.js';
 import { firstTokenModel } from '../helpers/model-variant.js';
 import { serve } from '../helpers/processes.js';
@@ -64,7 +64,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       const model = await HeldModel.start();
       model.allow(4);
       const [third, fourth] = [await begin({ first: model.source }), await begin({ first: model.source })];
-      await fill(one, 'cancelled', 200);
+      await fill(one, 'cancelled', inFull(500, 200));
       await third.reembeddings.start('cancelled', 'first');
       await expect(fourth.reembeddings.start('cancelled', 'all-MiniLM-L6-v2')).rejects.toMatchObject({
         code: 'reembedding_running',

@@ -29,8 +29,8 @@ async function factsDirectory(): Promise<string> {
 }
 
 const TOWER = { database: 'facts', query: 'a tall tower', limit: 1 };
-/** What needs no model, which each process would load. */
-const LATEST = { database: 'facts', limit: 1 };
+/** A call that finds the latest record; in `npm test` without the model, which each process would load. */
+const [FIND, LATEST] = inFull(['search', TOWER] as const, ['query', { database: 'facts', limit: 1 }] as const);
 
 test.each(ERAS)('%s: a directory is opened by the first call', async (era) => {
   const data = await factsDirectory();
@@ -52,7 +52,7 @@ test('agents and a service work on one directory, whichever of them starts and e
   const late = await Agent.overStdio(['--data', data, '--key', KEY]);
   const record = { id: 500, data: { name: 'Tallest of all', description: 'a tower taller than all others' } };
   expect((await early.call('upsert', { database: 'facts', records: [record] })).structured.created).toBe(1);
-  const { structured } = await late.call('query', LATEST);
+  const { structured } = await late.call(FIND, LATEST);
   expect(structured.results[0].id).toBe(500);
   expect(await late.tools()).not.toContain('upsert');
   command.child.kill('SIGTERM');
@@ -60,16 +60,16 @@ test('agents and a service work on one directory, whichever of them starts and e
   // Another port.
   const { command: second } = await serve(data);
   for (const agent of [early, late]) {
-    expect((await agent.call('query', LATEST)).structured.results[0].id).toBe(500);
+    expect((await agent.call(FIND, LATEST)).structured.results[0].id).toBe(500);
   }
   second.child.kill('SIGKILL');
   await second.ended();
   // The directory is free, but the key allows nothing without a server.
-  expect(await late.call('query', LATEST)).toMatchObject({
+  expect(await late.call(FIND, LATEST)).toMatchObject({
     isError: true,
     text: expect.stringMatching(/a key limits an agent only at a running server.*cosift serve/),
   });
-  expect((await early.call('query', LATEST)).structured.results[0].id).toBe(500);
+  expect((await early.call(FIND, LATEST)).structured.results[0].id).toBe(500);
 });
 
 const UNCHECKED = [
@@ -177,11 +177,11 @@ test('the tools are those that the key may use', async () => {
 test('a directory that another program has open is refused with what helps', async () => {
   const data = await factsDirectory();
   const holder = await Agent.overStdio(['--data', data]);
-  await holder.call('query', LATEST);
+  await holder.call(FIND, LATEST);
   const agent = await Agent.overStdio(['--data', data]);
-  expect((await agent.call('query', LATEST)).text).toMatch(/in use by process \d+.*cosift serve/);
+  expect((await agent.call(FIND, LATEST)).text).toMatch(/in use by process \d+.*cosift serve/);
   await holder.client.close();
-  expect((await agent.call('query', LATEST)).structured.results).toHaveLength(1);
+  expect((await agent.call(FIND, LATEST)).structured.results).toHaveLength(1);
 });
 
 test('a directory that is missing is not made', async () => {
@@ -201,7 +201,7 @@ test.each(inFull(['SIGTERM', 'end of input'], ['end of input']))(
       jsonrpc: '2.0',
       id: 2,
       method: 'tools/call',
-      params: { name: 'query', arguments: LATEST },
+      params: { name: FIND, arguments: LATEST },
     };
     command.child.stdin.write(`${LIST}${JSON.stringify(call)}\nno json\n`);
     await command.waitFor('stdout', /"id":2/);

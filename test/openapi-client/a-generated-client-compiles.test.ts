@@ -32,7 +32,6 @@ test('a program with the types that openapi-typescript makes by default compiles
         module: 'NodeNext',
         types: [],
         noEmit: true,
-        skipLibCheck: true,
         rootDirs: ['.', '..'],
       },
       files: ['../program.ts', 'api.ts'],
