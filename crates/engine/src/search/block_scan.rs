@@ -197,6 +197,9 @@ impl FirstPass {
         (searches, queries): (&[&RunningSearch], &[&Query]),
         (masks, ranges): (&mut [Option<Mask>], &mut [ScoreRange]),
     ) {
+        if !searches.iter().any(|search| search.ranking.lacks_floor()) {
+            return;
+        }
         let firsts: Vec<Option<Mask>> = (searches.iter().zip(&mut *masks))
             .map(|(search, mask)| split_off_first(block, search, mask.as_mut()?))
             .collect();

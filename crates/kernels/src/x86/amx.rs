@@ -7,7 +7,7 @@ use std::arch::asm;
 use std::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 
 use super::avx512::{AVX512_VNNI, Zmm};
-use super::products::{Multiplier, OPERAND_BYTES, Products, fits, scan_by_products};
+use super::products::{self, Multiplier, OPERAND_BYTES, Products};
 use crate::codes::Codes;
 use crate::kernel::Kernel;
 use crate::residence::Residence;
@@ -20,8 +20,6 @@ pub(crate) static AMX_INT8: Kernel = Kernel {
     ..AVX512_VNNI
 };
 
-/// The minimum number of queries. With fewer queries, too much of each product would be unused.
-const MIN_QUERIES: usize = 8;
 struct Amx;
 
 /// The size of each tile register, in the layout that `LDTILECFG` reads.
@@ -45,6 +43,7 @@ static CONFIGURATION: Configuration = Configuration {
 
 impl Multiplier for Amx {
     type Lanes = Zmm;
+    const MIN_QUERIES: usize = 8;
 
     #[inline(always)]
     unsafe fn begin() {
@@ -155,13 +154,7 @@ fn permitted() -> bool {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
 unsafe fn scan_codes(codes: &Codes, residence: Residence, scans: &mut [Scan<'_>]) {
     // SAFETY: compiled for AVX-512; the caller guarantees the CPU and the layouts.
-    unsafe {
-        if scans.len() < MIN_QUERIES || !fits(&codes.layout()) {
-            crate::scan_codes::scan_codes::<Zmm>(codes, residence, scans);
-        } else {
-            scan_by_products::<Amx>(codes, scans);
-        }
-    }
+    unsafe { products::scan_codes::<Amx>(codes, residence, scans) }
 }
 
 #[cfg(test)]

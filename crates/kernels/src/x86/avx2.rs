@@ -7,9 +7,7 @@ use std::arch::x86_64::{
     _mm256_storeu_si256,
 };
 
-use super::products::{
-    DIMS, Multiplier, OPERAND_BYTES, Products, QUERIES, WORDS, fits, pack_row, scan_by_products,
-};
+use super::products::{self, DIMS, Multiplier, OPERAND_BYTES, Products, QUERIES, WORDS, pack_row};
 use super::ymm::{Multiply, Ymm};
 use crate::codes::Codes;
 use crate::kernel::{Kernel, kernel};
@@ -29,19 +27,10 @@ pub(crate) static AVX2: Kernel = Kernel {
     )
 };
 
-/// The minimum number of queries of a scan by products. With fewer queries, they take longer to pack than it saves.
-const MIN_QUERIES: usize = 4;
-
 #[target_feature(enable = "avx2")]
 unsafe fn scan_codes(codes: &Codes, residence: Residence, scans: &mut [Scan<'_>]) {
     // SAFETY: compiled for AVX2; the caller guarantees the CPU and the layouts.
-    unsafe {
-        if scans.len() < MIN_QUERIES || !fits(&codes.layout()) {
-            crate::scan_codes::scan_codes::<Ymm<Pairs>>(codes, residence, scans);
-        } else {
-            scan_by_products::<Pairs>(codes, scans);
-        }
-    }
+    unsafe { products::scan_codes::<Pairs>(codes, residence, scans) }
 }
 
 /// Sums pairs of products of |q| with sign(q) * x. Codes are at most 127, so the sum of a pair is
@@ -170,6 +159,7 @@ impl Pairs {
 
 impl Multiplier for Pairs {
     type Lanes = Ymm<Self>;
+    const MIN_QUERIES: usize = 4;
     /// Also what each sum of a query begins with: the even and the odd pairs of dimensions have a sum each.
     const QUERIES_BYTES: usize = OPERAND_BYTES + QUERIES * 4;
 

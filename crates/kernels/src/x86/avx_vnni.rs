@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::{__m256i, _mm256_dpbusd_avx_epi32};
 
-use super::products::{DIMS, Multiplier, OPERAND_BYTES, Products, WORDS, fits, scan_by_products};
+use super::products::{self, DIMS, Multiplier, OPERAND_BYTES, Products, WORDS};
 use super::ymm::{Multiply, Ymm};
 use crate::codes::Codes;
 use crate::kernel::{Kernel, kernel};
@@ -23,13 +23,7 @@ pub(crate) static AVX_VNNI: Kernel = Kernel {
 #[target_feature(enable = "avx2,avxvnni")]
 unsafe fn scan_codes(codes: &Codes, residence: Residence, scans: &mut [Scan<'_>]) {
     // SAFETY: compiled for AVX with VNNI; the caller guarantees the CPU and the layouts.
-    unsafe {
-        if scans.len() < ROWS || !fits(&codes.layout()) {
-            crate::scan_codes::scan_codes::<Ymm<Quads>>(codes, residence, scans);
-        } else {
-            scan_by_products::<Quads>(codes, scans);
-        }
-    }
+    unsafe { products::scan_codes::<Quads>(codes, residence, scans) }
 }
 
 /// Multiplies unsigned with signed bytes and sums groups of four products.
@@ -51,6 +45,7 @@ const ROWS: usize = 4;
 
 impl Multiplier for Quads {
     type Lanes = Ymm<Self>;
+    const MIN_QUERIES: usize = ROWS;
 
     #[inline(always)]
     unsafe fn multiply_fine(

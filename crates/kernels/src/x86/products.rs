@@ -5,6 +5,7 @@ use crate::codes::Codes;
 use crate::lanes::Lanes;
 use crate::layout::{Layout, TILE_RECORDS};
 use crate::query::Query;
+use crate::residence::Residence;
 use crate::scan::Scan;
 use crate::scan_codes::{CACHE_LINE, Meta, valid_lanes};
 
@@ -30,6 +31,8 @@ pub(super) struct Products(pub(super) [[i32; TILE_RECORDS]; QUERIES]);
 pub(super) trait Multiplier {
     /// The operations for what is made of the products.
     type Lanes: Lanes;
+    /// The minimum number of queries: with fewer, products save less than they cost.
+    const MIN_QUERIES: usize;
     /// Bytes of an operand of sixteen queries.
     const QUERIES_BYTES: usize = OPERAND_BYTES;
 
@@ -73,8 +76,28 @@ pub(super) trait Multiplier {
     unsafe fn end() {}
 }
 
+/// [`scan_codes`](crate::scan_codes::scan_codes), by products where there are enough queries and the layout fits.
+///
+/// # Safety
+/// The CPU has `M`'s instructions, which the caller is compiled for; the queries have the codes' layout.
+#[inline(always)]
+pub(super) unsafe fn scan_codes<M: Multiplier>(
+    codes: &Codes,
+    residence: Residence,
+    scans: &mut [Scan<'_>],
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if scans.len() < M::MIN_QUERIES || !fits(&codes.layout()) {
+            crate::scan_codes::scan_codes::<M::Lanes>(codes, residence, scans);
+        } else {
+            scan_by_products::<M>(codes, scans);
+        }
+    }
+}
+
 /// Whether both bands of the head are made up of whole operands.
-pub(super) fn fits(layout: &Layout) -> bool {
+fn fits(layout: &Layout) -> bool {
     layout.fine().is_multiple_of(DIMS) && layout.coarse().is_multiple_of(DIMS)
 }
 
@@ -86,7 +109,7 @@ const TILES: usize = 4;
 /// # Safety
 /// The CPU has `M`'s instructions, which the caller is compiled for; the queries have the codes' layout, which [`fits`].
 #[inline(always)]
-pub(super) unsafe fn scan_by_products<M: Multiplier>(codes: &Codes, scans: &mut [Scan<'_>]) {
+unsafe fn scan_by_products<M: Multiplier>(codes: &Codes, scans: &mut [Scan<'_>]) {
     let layout = codes.layout();
     let packed = packed_queries::<M>(&layout, scans);
     let group_bytes = layout.head_dims() / DIMS * M::QUERIES_BYTES;
@@ -270,6 +293,7 @@ pub(super) mod tests {
 
     impl Multiplier for Plain {
         type Lanes = Zmm;
+        const MIN_QUERIES: usize = 1;
 
         unsafe fn multiply_fine(
             queries: *const u8,
