@@ -9,7 +9,7 @@ import { turnShare } from './longest-turn.js';
 import { Service } from './service.js';
 
 const DATABASES = inFull(2_000, 500);
-/** More lists at once take so much memory that each try has a garbage collection of this process, which also has the tests. */
+/** With 8 lists and more at once, one turn takes about as long as it may on a machine whose memory is slow. */
 const AT_ONCE = 4;
 
 let directory: string;
