@@ -30,7 +30,10 @@ async function factsDirectory(): Promise<string> {
 
 const TOWER = { database: 'facts', query: 'a tall tower', limit: 1 };
 /** A call that finds the latest record; in `npm test` without the model, which each process would load. */
-const [FIND, LATEST] = inFull(['search', TOWER] as const, ['query', { database: 'facts', limit: 1 }] as const);
+const [FIND, LATEST] = inFull(
+  ['search', TOWER] as const,
+  ['query', { database: 'facts', limit: 1 }] as const,
+);
 
 test.each(ERAS)('%s: a directory is opened by the first call', async (era) => {
   const data = await factsDirectory();
