@@ -200,5 +200,7 @@ export class DatabaseCatalog {
 /** Parses a description without its columns, which come last and may be thousands. */
 function withoutColumns(json: Uint8Array): Omit<StoredDatabase, 'columns'> {
   const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
-  return JSON.parse(`${text.toString('utf8', 0, text.lastIndexOf(',"columns":['))}}`);
+  // Other lists of columns have names. No text of JSON has a quotation mark that is not escaped.
+  const found = text.indexOf(',"columns":[{');
+  return JSON.parse(`${text.toString('utf8', 0, found === -1 ? text.lastIndexOf(',"columns":[') : found)}}`);
 }

@@ -14,6 +14,9 @@ interface Field {
   end: number;
 }
 
+/** Bytes that are read ahead, because most fields are short. */
+const CHUNK_BYTES = 1 << 15;
+
 type Read = (start: number, length: number) => Promise<Buffer>;
 
 /**
@@ -24,9 +27,16 @@ type Read = (start: number, length: number) => Promise<Buffer>;
 export async function externalDataOf(file: string): Promise<string[]> {
   const handle = await open(file);
   try {
+    let chunk = { start: 0, bytes: Buffer.alloc(0) };
     const read: Read = async (start, length) => {
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, start);
-      return buffer.subarray(0, bytesRead);
+      const holds = chunk.start <= start && start + length <= chunk.start + chunk.bytes.length;
+      if (!holds) {
+        const { buffer, bytesRead } = await handle.read(Buffer.alloc(length + CHUNK_BYTES), {
+          position: start,
+        });
+        chunk = { start, bytes: buffer.subarray(0, bytesRead) };
+      }
+      return chunk.bytes.subarray(start - chunk.start, start - chunk.start + length);
     };
     const locations = new Set<string>();
     const { size } = await handle.stat();

@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
-import { pipeline } from 'node:stream/promises';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
 import { CosiftError } from '../errors.js';
-import { externalDataOf } from './external-data.js';
 import { type Layer, readDense } from './layers.js';
 import { POOLING_MODES, type PoolingMode, poolingOf } from './pooling.js';
 
@@ -43,9 +40,6 @@ const GRAPHS = ['onnx/model.onnx', 'onnx/model_quantized.onnx', 'model.onnx'];
 const MAX_TOKENS = 8_192;
 /** Minimum of any model: the special tokens and a few pieces of a word. */
 const MIN_TOKENS = 5;
-
-/** Increased when this code makes different vectors from the same files. */
-const VECTORS_VERSION = 1;
 
 type Json = Record<string, unknown>;
 
@@ -93,41 +87,6 @@ export async function readModelDirectory(path: string): Promise<ModelDirectory> 
     tokenizer: tokenizerOptions(await readJson(join(transformer, 'tokenizer_config.json'))),
     prompts: promptsOf(root, await readJson(join(root, 'config_sentence_transformers.json'), {})),
   };
-}
-
-/** SHA-256, in hexadecimal, of everything that determines the vectors of a model. */
-export async function fingerprintOf(directory: ModelDirectory): Promise<string> {
-  const { pooling, layers, maxTokens, lowerCase, prompts, tokenizer } = directory;
-  const hash = createHash('sha256');
-  const settings = {
-    version: VECTORS_VERSION,
-    pooling: pooling.length === 1 ? pooling[0] : pooling,
-    maxTokens,
-    lowerCase,
-    prompts,
-    // Absent from most models, whose fingerprint is the same as before these members existed.
-    ...(layers.length > 0 && { layers: layers.map((layer) => ({ ...layer, weights: undefined })) }),
-    ...(tokenizer.length > 0 && { tokenizer }),
-  };
-  hash.update(JSON.stringify(settings));
-  const graphName = basename(directory.graph);
-  const folder = dirname(directory.graph);
-  // Large models store their weights next to the graph, as model.onnx_data or model.onnx.data.
-  const parts = (await readdir(folder)).filter((name) => name.startsWith(graphName)).sort();
-  // A graph may name other files. A damaged graph is refused when it is loaded, and so is one whose files are missing.
-  const named = await externalDataOf(directory.graph).catch(() => []);
-  for (const name of named) {
-    if (!parts.includes(name) && existsSync(join(folder, name))) parts.push(name);
-  }
-  const files = [
-    ...parts.map((name) => join(folder, name)),
-    join(directory.path, 'tokenizer.json'),
-    ...layers.flatMap((layer) => (layer.kind === 'dense' ? [layer.weights] : [])),
-  ];
-  for (const file of files) {
-    await pipeline(createReadStream(file, { highWaterMark: 1 << 20 }), hash, { end: false });
-  }
-  return hash.digest('hex');
 }
 
 /** Reads the modules after the pooling, whose output has `size` values. */

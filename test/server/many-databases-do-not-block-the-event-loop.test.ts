@@ -9,8 +9,7 @@ import { turnShare } from './longest-turn.js';
 import { Service } from './service.js';
 
 const DATABASES = inFull(2_000, 500);
-/** With 8 lists and more at once, one turn takes about as long as it may on a machine whose memory is slow. */
-const AT_ONCE = 4;
+const AT_ONCE = 16;
 
 let directory: string;
 let service: Service;
