@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest';
 import { testInFull } from '../helpers/full.js';
 import { Service } from '../server/service.js';
@@ -11,8 +11,32 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** The path of a browser of the distribution; undefined where there is none. */
 const BROWSER = BROWSERS.find((file) => existsSync(file));
 
-/** The browser of this process, with which it ends. */
-let started: Promise<Browser> | undefined;
+/**
+ * The browser of this process, with which it ends.
+ *
+ * Tests share its contexts, by their options: a new one loads and compiles the page anew. The page stores things for its tab only.
+ */
+class Browser {
+  // The sandbox needs rights that containers lack.
+  readonly #started = chromium.launch({ executablePath: BROWSER, args: ['--no-sandbox'] });
+  readonly #contexts = new Map<string, Promise<BrowserContext>>();
+
+  context(options: BrowserContextOptions): Promise<BrowserContext> {
+    const key = JSON.stringify(options);
+    const context = this.#contexts.get(key) ?? this.#started.then((browser) => browser.newContext(options));
+    this.#contexts.set(key, context);
+    return context;
+  }
+
+  /** Closes all contexts: the next test has new ones. */
+  async forget(): Promise<void> {
+    const contexts = [...this.#contexts.values()];
+    this.#contexts.clear();
+    await Promise.all(contexts.map(async (context) => (await context).close()));
+  }
+}
+
+let browser: Browser | undefined;
 
 export type Fragment = Record<string, string>;
 export type TabOptions = BrowserContextOptions & { key?: string | null };
@@ -46,16 +70,18 @@ export function inBrowser(
       if (BROWSER === undefined) return skip('Chromium is not installed');
       const tabs: Tab[] = [];
       const open: Scene['open'] = async (fragment, options) => {
-        // The sandbox needs rights that containers lack.
-        started ??= chromium.launch({ executablePath: BROWSER, args: ['--no-sandbox'] });
-        const tab = await Tab.open(await started, service, fragment, options);
+        browser ??= new Browser();
+        const tab = await Tab.open(browser, service, fragment, options);
         tabs.push(tab);
         return tab;
       };
+      let isReusable = false;
       try {
         await body({ service, open });
+        isReusable = !tabs.some((tab) => tab.hasChangedContext);
       } finally {
-        for (const tab of tabs) await tab.page.context().close();
+        await Promise.all(tabs.map(({ page }) => page.close()));
+        if (!isReusable) await browser?.forget();
       }
       for (const tab of tabs) expect(tab.faults).toEqual([]);
     };
@@ -72,6 +98,8 @@ export class Tab {
   readonly requests: string[] = [];
   /** The status of responses that the test causes, which a browser reports as errors of the console. */
   readonly expected = new Set<number>();
+  /** Whether other tabs of the context would notice what the test has done. */
+  hasChangedContext = false;
 
   private constructor(page: Page, service: Service) {
     this.page = page;
@@ -96,9 +124,9 @@ export class Tab {
     fragment: Fragment = {},
     { key = service.adminKey, ...options }: TabOptions = {},
   ): Promise<Tab> {
-    const context = await browser.newContext(options);
-    context.setDefaultTimeout(60_000);
+    const context = await browser.context(options);
     const tab = new Tab(await context.newPage(), service);
+    tab.page.setDefaultTimeout(60_000);
     const parameters = new URLSearchParams({ ...fragment, ...(key !== null && { key }) });
     await tab.page.goto(`${service.url}/#${parameters}`);
     return tab;
@@ -113,9 +141,15 @@ export class Tab {
 
   /** Stops the clock of the page: no timer fires until the test lets the clock run. */
   async pauseClock(): Promise<void> {
+    this.hasChangedContext = true;
     await this.page.clock.install();
     // The clock can only be stopped at a later time.
     await this.page.clock.pauseAt((await this.page.evaluate(() => Date.now())) + 60_000);
+  }
+
+  async setOffline(isOffline: boolean): Promise<void> {
+    this.hasChangedContext = true;
+    await this.page.context().setOffline(isOffline);
   }
 
   /** Fails when an accessibility rule is violated. `state` names what the page shows. */

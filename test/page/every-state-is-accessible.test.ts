@@ -76,7 +76,7 @@ for (const colorScheme of inFull(['light', 'dark'] as const, ['dark'])) {
     await page.getByRole('button', { name: 'Remove rule 1' }).click();
     await tab.status(/^1 match ·/);
 
-    await goOffline(page);
+    await goOffline(tab);
     await page.getByRole('searchbox').fill('a lake');
     const notice = page.getByRole('heading', { name: 'No connection to the service' });
     await notice.waitFor();
@@ -85,7 +85,7 @@ for (const colorScheme of inFull(['light', 'dark'] as const, ['dark'])) {
     await notice.evaluate((element) => element.setAttribute('data-same', ''));
     await page.waitForEvent('requestfailed');
     expect(await page.locator('[data-same]').count()).toBe(1);
-    await page.context().setOffline(false);
+    await tab.setOffline(false);
     // The page tries again by itself.
     await tab.status(/matches/);
     forget(tab, /ERR_INTERNET_DISCONNECTED/);
@@ -135,9 +135,9 @@ test('the names and roles that assistive technology and tests use', async ({ ope
 });
 
 /** The browser lets requests pass for a moment after the call returns, because another process of it sends them. */
-async function goOffline(page: Page): Promise<void> {
-  await page.context().setOffline(true);
-  const isOffline = () => page.evaluate<boolean>("fetch('livez').then(() => false, () => true)");
+async function goOffline(tab: Tab): Promise<void> {
+  await tab.setOffline(true);
+  const isOffline = () => tab.page.evaluate<boolean>("fetch('livez').then(() => false, () => true)");
   await expect.poll(isOffline).toBe(true);
 }
 
