@@ -221,7 +221,7 @@ test('keys, UUIDs and ids come back through every format, with vectors and witho
     const name = `ndjson${vectors.length}`;
     const copy = join(directory, `${name}.ndjson`);
     await run('export', '--database', 'first', '--output', copy, ...vectors, ...data);
-    const settings = vectors.length > 0 ? own : ['--embed', 'empty'];
+    const settings = vectors.length > 0 ? own : ['--embed', 'none'];
     await run('import', copy, '--database', name, ...settings, ...data);
     const again = await run('export', '--database', name, ...vectors, ...data);
     expect(again.stdout).toBe(await readFile(copy, 'utf8'));
@@ -257,7 +257,7 @@ test('keys, UUIDs and ids come back through every format, with vectors and witho
     const copy = join(directory, `${name}.${format}`);
     const { stderr } = await run('export', '--database', 'first', '--output', copy, ...vectors, ...data);
     expect(stderr).not.toContain('warning');
-    const settings = vectors.length > 0 ? own : ['--embed', 'empty'];
+    const settings = vectors.length > 0 ? own : ['--embed', 'none'];
     const { stdout } = await run('import', copy, '--database', name, ...settings, ...data);
     expect(stdout).toContain('600 created');
     expect(stdout).toContain(
@@ -273,7 +273,7 @@ test('keys, UUIDs and ids come back through every format, with vectors and witho
     const [header, ...rows] = (await readFile(copy, 'utf8')).split(/\n(?=\d+,)/);
     const withoutKey = Array.from(
       { length: 600 },
-      (_, at) => `${1_000 + at},,,${at},,"${'x'.repeat(1_000)}"`,
+      (_, at) => `${1_000 + at},,,${at},"${'x'.repeat(1_000)}",`,
     );
     piped.child.stdin.end([header, ...withoutKey, ...rows].join('\n'));
     expect(await piped.ended(), piped.stderr).toBe(0);
