@@ -24,12 +24,12 @@ async function until(condition: () => unknown): Promise<void> {
 
 /** A server with a database `points` of {@link RECORDS} records. */
 async function served(data: string): Promise<{ command: Command; server: string[]; url: string }> {
+  const databases = await open(data);
+  const points = await databases.createDatabase('points', { dimensions: 4 });
+  for await (const _ of points.upsertLines([lines(1, RECORDS)]));
+  await databases.close();
   const { command, url } = await serve(data);
-  const server = ['--url', url, '--key', KEY];
-  const load = new Command(['import', '-', '--database', 'points', '--dimensions', '4', ...server]);
-  load.child.stdin.end(lines(1, RECORDS));
-  expect(await load.ended()).toBe(0);
-  return { command, server, url };
+  return { command, server: ['--url', url, '--key', KEY], url };
 }
 
 async function recordsOf(data: string): Promise<[string, number][]> {

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { inFull } from '../helpers/full.js';
 import { Command, cosift, temporaryDirectory } from '../helpers/processes.js';
 
 const DIST = new URL('../../dist/', import.meta.url).href;
@@ -31,7 +32,9 @@ async function modulesOf(
 const foldersOf = (modules: readonly string[]) =>
   new Set(modules.map((module) => module.slice(0, module.indexOf('/'))));
 
-test.each([[['--version']], [['--help']], [['search', '--help']], [['completion', 'bash']], [['config']]])(
+const LIGHT = [['--version'], ['--help'], ['search', '--help'], ['completion', 'bash'], ['config']];
+
+test.each(inFull(LIGHT, [LIGHT[2]!, LIGHT[4]!]).map((args) => [args]))(
   '%j loads neither the library nor the server, and tables only to show one',
   async (args) => {
     const modules = await modulesOf(args);

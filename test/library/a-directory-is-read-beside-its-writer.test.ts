@@ -219,7 +219,7 @@ test('a directory that the process cannot write is read', async () => {
   }
 });
 
-const KILLS = inFull(20, 2);
+const KILLS = inFull(8, 1);
 const RECORDS = 700;
 
 test('no answer mixes two commits while another process writes, and is killed and started again', async () => {

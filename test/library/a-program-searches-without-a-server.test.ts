@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Cosift, CosiftError, type Database, type FilterGroup, open } from 'cosift';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { inFull } from '../helpers/full.js';
 import { firstTokenModel } from '../helpers/model-variant.js';
 import { Random } from '../helpers/random.js';
 
 const DIMENSIONS = 16;
+const TEXTS = inFull(400, 150);
 
 let directory: string;
 let cosift: Cosift;
@@ -165,7 +167,7 @@ describe('models of the program', () => {
     const facts = await cosift.createDatabase('facts');
     const subjects = ['tower', 'river', 'comet', 'violin', 'glacier'];
     await facts.upsert(
-      Array.from({ length: 400 }, (_, at) => ({
+      Array.from({ length: TEXTS }, (_, at) => ({
         id: at + 1,
         data: { text: `the ${subjects[at % 5]} ${at}` },
       })),
@@ -184,7 +186,7 @@ describe('models of the program', () => {
 
     const states: string[] = [];
     const ended = await facts.reembed('first', { onProgress: ({ state }) => states.push(state) });
-    expect(ended).toMatchObject({ model: 'first', from: 'all-MiniLM-L6-v2', done: 400, records: 400 });
+    expect(ended).toMatchObject({ model: 'first', from: 'all-MiniLM-L6-v2', done: TEXTS, records: TEXTS });
     expect(states[0]).toBe('running');
     expect(states.at(-1)).toBe('done');
     expect(await find()).not.toEqual(before);

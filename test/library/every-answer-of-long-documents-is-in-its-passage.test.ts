@@ -6,9 +6,9 @@ import { testDirectory } from '../helpers/archives.js';
 import { inFull } from '../helpers/full.js';
 
 /** The size of the longest document, in bytes. */
-const LONGEST = inFull(200_000, 50_000);
-const DOCUMENTS = inFull(117, 8);
-const QUESTIONS = inFull(1_000, 100);
+const LONGEST = inFull(200_000, 20_000);
+const DOCUMENTS = inFull(117, 5);
+const QUESTIONS = inFull(1_000, 50);
 
 /**
  * The documents of this project in one file of 200 kB; then each of them, and Markdown files of its dependencies. The reference

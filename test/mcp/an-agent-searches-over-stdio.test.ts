@@ -35,7 +35,7 @@ const [FIND, LATEST] = inFull(
   ['query', { database: 'facts', limit: 1 }] as const,
 );
 
-test.each(ERAS)('%s: a directory is opened by the first call', async (era) => {
+test.each(inFull(ERAS, [ERAS[1]]))('%s: a directory is opened by the first call', async (era) => {
   const data = await factsDirectory();
   const agent = await Agent.overStdio(['--data', data], era);
   expect(await agent.tools()).toEqual(['list_databases', 'search', 'query', 'get']);
@@ -264,7 +264,10 @@ test('a line that is no message gets an error, however long it is', async () => 
 
 test('the calls in flight at the end of the input are answered', async () => {
   const calls = Array.from({ length: 5 }, (_, at) => {
-    const params = { name: 'search', arguments: { ...TOWER, query: `tower ${at}` } };
+    const params = inFull(
+      { name: 'search', arguments: { ...TOWER, query: `tower ${at}` } },
+      { name: FIND, arguments: { ...LATEST, limit: 1 + at } },
+    );
     return JSON.stringify({ jsonrpc: '2.0', id: at + 2, method: 'tools/call', params });
   });
   // The last line has no end.

@@ -4,7 +4,8 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inFull } from '../helpers/full.js';
 
 const run = promisify(execFile);
 const HERE = fileURLToPath(new URL('.', import.meta.url));
@@ -37,27 +38,38 @@ test('good uses compile, misuses do not, and checking them is little work', asyn
   expect(Number(instantiations)).toBeLessThan(150_000);
 });
 
-test.each([
-  [
-    'exact optional members and checked indexes',
-    ['--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'],
-  ],
-  ['the module resolution of bundlers', ['--module', 'preserve', '--moduleResolution', 'bundler']],
-])('the same holds with %s', async (_, options) => {
+const STRICT = ['--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
+const BUNDLERS = ['--module', 'preserve', '--moduleResolution', 'bundler'];
+
+const EACH: [string, string[]][] = [
+  ['exact optional members and checked indexes', STRICT],
+  ['the module resolution of bundlers', BUNDLERS],
+];
+const BOTH: [string, string[]][] = [['both', [...STRICT, ...BUNDLERS]]];
+
+test.each(inFull(EACH, BOTH))('the same holds with %s', async (_, options) => {
   expect(await compile('tsconfig.json', ...options)).toBe('');
 });
 
-test('every type that a program exports by inference has a name or is written out', async () => {
-  const out = await mkdtemp(path.join(HERE, 'out-'));
-  try {
-    const emitted = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--outDir', out];
-    await compile('tsconfig.json', ...emitted);
+describe('compiled programs', () => {
+  // Inside the package, so that the programs can import it by its name.
+  let out: string;
+  beforeAll(async () => {
+    out = await mkdtemp(path.join(HERE, 'out-'));
+    await compile('tsconfig.json', '--noEmit', 'false', '--declaration', '--outDir', out);
+  });
+  afterAll(() => rm(out, { recursive: true }));
+
+  test('every type that a program exports by inference has a name or is written out', async () => {
     const declarations = await readFile(path.join(out, 'inferred.d.ts'), 'utf8');
     expect(declarations).not.toMatch(/\bany\b|\bdist\b/);
     expect(declarations).toContain('operator: "equals"');
-  } finally {
-    await rm(out, { recursive: true });
-  }
+  });
+
+  test('await using closes a directory, as TypeScript compiles it for this Node', async () => {
+    const { stdout } = await run(process.execPath, [path.join(out, 'dispose.js'), path.join(out, 'data')]);
+    expect(stdout).toBe('0 function\nclosed\n');
+  });
 });
 
 test('an error points to the member that is wrong, and says in a few lines why', async () => {
@@ -85,16 +97,4 @@ test('an error points to the member that is wrong, and says in a few lines why',
 
 test('the client and the library compile without the types of Node', async () => {
   expect(await compile('tsconfig.browser.json')).toBe('');
-});
-
-test('await using closes a directory, as TypeScript compiles it for this Node', async () => {
-  // Inside the package, so that the program can import it by its name.
-  const out = await mkdtemp(path.join(HERE, 'out-'));
-  try {
-    await compile('tsconfig.json', '--noEmit', 'false', '--outDir', out);
-    const { stdout } = await run(process.execPath, [path.join(out, 'dispose.js'), path.join(out, 'data')]);
-    expect(stdout).toBe('0 function\nclosed\n');
-  } finally {
-    await rm(out, { recursive: true });
-  }
 });
