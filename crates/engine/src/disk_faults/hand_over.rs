@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::columns::BLOCK_RECORDS;
-use crate::disk_faults::support::{World, assert_has_vectors, faults, open, put, wait};
+use crate::disk_faults::support::{World, assert_has_vectors, faults, open, put, sampled, wait};
 use crate::{Engine, Error, StopFlag};
 
 const BLOCK: u64 = BLOCK_RECORDS as u64;
@@ -24,15 +24,6 @@ fn change_and_close(engine: &Arc<Engine>) -> (bool, bool) {
     let stored = put(engine, "db", BEFORE + 1..LAST + 1).is_ok();
     engine.close();
     (deleted, stored)
-}
-
-/// Every third fault, except where every test runs in full (`npm run test:all`).
-fn step() -> usize {
-    if std::env::var_os("TESTS_IN_FULL").is_some() {
-        1
-    } else {
-        3
-    }
 }
 
 fn delete(engine: &Arc<Engine>, ids: RangeInclusive<u64>) -> Result<usize, Error> {
@@ -88,7 +79,7 @@ fn a_failed_operation_loses_no_vector() {
     let (world, engine) = template.open_copy();
     let operations = world.rehearse(|| assert_eq!(change_and_close(&engine), (true, true)));
     assert!(operations.contains(&"remove"), "{operations:?}");
-    for fault in faults(&operations).into_iter().step_by(step()) {
+    for fault in sampled(faults(&operations), 7) {
         let (world, engine) = template.open_copy();
         let done = world.failing(fault, || change_and_close(&engine));
         let what = format!("{fault:?}");
@@ -99,7 +90,7 @@ fn a_failed_operation_loses_no_vector() {
 #[test]
 fn a_power_cut_loses_no_vector() {
     let template = World::filled(BEFORE);
-    for after in (0..).step_by(step()) {
+    for after in sampled(0.., 5) {
         let (world, engine) = template.open_copy();
         let what = format!("power cut after {after}");
         let (done, reached) = world.with_power_cut(after, "image", || change_and_close(&engine));

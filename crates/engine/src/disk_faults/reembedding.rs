@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::columns::BLOCK_RECORDS;
-use crate::disk_faults::support::{World, faults, open, wait};
+use crate::disk_faults::support::{World, faults, open, sampled, wait};
 use crate::write::Format;
 use crate::{Embedded, Engine, Error};
 
@@ -134,15 +134,6 @@ fn assert_survives(engine: Arc<Engine>, directory: &Path, is_switched: bool, wha
     engine.close();
 }
 
-/// Every eleventh fault, except where every test runs in full (`npm run test:all`).
-fn step() -> usize {
-    if std::env::var_os("TESTS_IN_FULL").is_some() {
-        1
-    } else {
-        11
-    }
-}
-
 #[test]
 fn a_failed_operation_mixes_no_vectors() {
     let template = template();
@@ -150,7 +141,7 @@ fn a_failed_operation_mixes_no_vectors() {
     let operations = world.rehearse(|| reembed(&engine).expect("switched"));
     engine.close();
     assert!(operations.len() > 30, "{operations:?}");
-    for fault in faults(&operations).into_iter().step_by(step()) {
+    for fault in sampled(faults(&operations), 11) {
         let (world, engine) = template.open_copy();
         let switched = world.failing(fault, || reembed(&engine)).is_ok();
         engine.close();
@@ -162,7 +153,7 @@ fn a_failed_operation_mixes_no_vectors() {
 #[test]
 fn a_power_cut_mixes_no_vectors() {
     let template = template();
-    for after in (0..).step_by(step()) {
+    for after in sampled(0.., 11) {
         let (world, engine) = template.open_copy();
         let what = format!("power cut after {after}");
         let (switched, reached) = world.with_power_cut(after, "image", || reembed(&engine));

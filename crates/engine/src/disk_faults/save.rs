@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::Engine;
 use crate::columns::BLOCK_RECORDS;
 use crate::disk_faults::support::{
-    World, assert_has_vectors, assert_serves, faults, open, put, wait,
+    World, assert_has_vectors, assert_serves, faults, open, put, sampled, wait,
 };
 use crate::runtime::EventCode;
 
@@ -42,7 +42,7 @@ fn a_failed_operation_loses_no_record_and_is_reported_with_its_path() {
     let (world, engine) = template.open_copy();
     let operations = world.rehearse(|| assert_eq!(fill_and_close(&engine), LAST));
     assert!(operations.len() > 10, "{operations:?}");
-    for fault in faults(&operations) {
+    for fault in sampled(faults(&operations), 7) {
         let (world, engine) = template.open_copy();
         let what = format!("{fault:?}");
         let last = world.failing(fault, || fill_and_close(&engine));
@@ -61,7 +61,7 @@ fn a_failed_operation_loses_no_record_and_is_reported_with_its_path() {
 #[test]
 fn a_power_cut_loses_no_record() {
     let template = World::filled(BEFORE);
-    for after in 0.. {
+    for after in sampled(0.., 5) {
         let (world, engine) = template.open_copy();
         let what = format!("power cut after {after}");
         let (last, reached) = world.with_power_cut(after, "image", || fill_and_close(&engine));

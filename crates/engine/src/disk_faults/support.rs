@@ -29,6 +29,12 @@ pub(super) fn faults(operations: &[&str]) -> Vec<(usize, i32, bool)> {
     faults
 }
 
+/// Every `step`th of `all`; all of them where every test runs in full (`npm run test:all`).
+pub(super) fn sampled<T>(all: impl IntoIterator<Item = T>, step: usize) -> impl Iterator<Item = T> {
+    let is_full = std::env::var_os("TESTS_IN_FULL").is_some();
+    all.into_iter().step_by(if is_full { 1 } else { step })
+}
+
 impl World {
     pub(super) fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");

@@ -142,7 +142,7 @@ fn with_changes_deletions_and_restarts() {
     for (first, count) in [(1, 1), (2, 40), (50, 3_000), (4_000, 7_000)] {
         let new = records(first, count, &vectors, &mut random);
         server.put_known("db", &mut oracle, new);
-        check(&server, &oracle, &vectors, &mut random, 40);
+        check(&server, &oracle, &vectors, &mut random, in_full(40, 10));
         let changed = records(first, count.div_ceil(5), &vectors, &mut random);
         server.put_known("db", &mut oracle, changed);
         let deleted: Vec<u64> = (0..count / 10)
@@ -152,10 +152,10 @@ fn with_changes_deletions_and_restarts() {
         server
             .delete("db", &json!({ "ids": deleted }))
             .expect("deleted");
-        check(&server, &oracle, &vectors, &mut random, 30);
+        check(&server, &oracle, &vectors, &mut random, in_full(30, 10));
         server.close();
         server = Server::open(directory.path());
-        check(&server, &oracle, &vectors, &mut random, 30);
+        check(&server, &oracle, &vectors, &mut random, in_full(30, 10));
     }
     server.close();
 }
@@ -169,7 +169,7 @@ fn with_codes_of_a_learned_basis_and_an_estimated_floor() {
     let vectors = Vectors::new(64, &mut random);
     let mut oracle = Oracle::default();
     server.put_known("db", &mut oracle, records(1, 34_000, &vectors, &mut random));
-    let rounds = in_full(60, 15);
+    let rounds = in_full(60, 8);
     check(&server, &oracle, &vectors, &mut random, rounds);
     let start = Instant::now();
     while server.describe("db")["lexical_records"] != json!(34_000) {
@@ -353,12 +353,12 @@ fn columns_have_weights_that_can_be_changed() {
         server.configure("db", &of).expect("changed");
         assert_eq!(server.describe("db")["lexical"], lexical(&weights));
         oracle.word_weights = weights;
-        check(&server, &oracle, &vectors, &mut random, in_full(60, 25));
+        check(&server, &oracle, &vectors, &mut random, in_full(60, 10));
         let new = records(6_000, 300, &vectors, &mut random);
         server.put_known("db", &mut oracle, new);
         server.close();
         server = Server::open(directory.path());
-        check(&server, &oracle, &vectors, &mut random, in_full(30, 10));
+        check(&server, &oracle, &vectors, &mut random, in_full(30, 5));
     }
     for weights in [
         json!({}),

@@ -3,7 +3,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::common::{
-    Known, Oracle, Random, Server, Vectors, hits, random_boosts, random_data, random_filter, time,
+    Known, Oracle, Random, Server, Vectors, hits, in_full, random_boosts, random_data,
+    random_filter, time,
 };
 
 const HOUR: i64 = 3_600_000;
@@ -96,7 +97,7 @@ fn in_few_dimensions() {
         let count = if first < 3_000 { first as usize } else { 4_500 };
         let new = records(first, count, &vectors, &mut random);
         server.put_known("db", &mut oracle, new);
-        check(&server, &oracle, &vectors, &mut random, 40);
+        check(&server, &oracle, &vectors, &mut random, in_full(40, 20));
     }
     server.close();
 }
@@ -124,7 +125,7 @@ fn in_64_dimensions_with_changes_and_deletions() {
                 .expect("deleted"),
             existing
         );
-        check(&server, &oracle, &vectors, &mut random, 25);
+        check(&server, &oracle, &vectors, &mut random, in_full(25, 7));
     }
     server.close();
 }
@@ -144,7 +145,7 @@ fn meets_blocks_of_both_bases(random: &mut Random) -> bool {
     let vectors = Vectors::new(384, random);
     let mut oracle = Oracle::default();
     server.put_known("db", &mut oracle, records(1, 8_000, &vectors, random));
-    check(&server, &oracle, &vectors, random, 20);
+    check(&server, &oracle, &vectors, random, in_full(20, 5));
     assert_eq!(
         rotated(&server, 384),
         0,
@@ -169,7 +170,7 @@ fn meets_blocks_of_both_bases(random: &mut Random) -> bool {
     // New and changed records are encoded in the new basis at once.
     server.put_known("db", &mut oracle, records(13_000, 2_000, &vectors, random));
     assert_eq!(rotated(&server, 384), oracle.records.len() as u64);
-    check(&server, &oracle, &vectors, random, 60);
+    check(&server, &oracle, &vectors, random, in_full(60, 10));
     server.close();
     let server = Server::open(directory.path());
     assert_eq!(
@@ -177,7 +178,7 @@ fn meets_blocks_of_both_bases(random: &mut Random) -> bool {
         oracle.records.len() as u64,
         "the basis is kept"
     );
-    check(&server, &oracle, &vectors, random, 20);
+    check(&server, &oracle, &vectors, random, in_full(20, 5));
     server.close();
     mixed
 }
@@ -230,7 +231,7 @@ fn in_600_dimensions(
     server.create("db", 600);
     let mut oracle = Oracle::default();
     server.put_known("db", &mut oracle, make(1, 1_000, random));
-    check(&server, &oracle, vectors, random, 20);
+    check(&server, &oracle, vectors, random, in_full(20, 5));
     assert_eq!(
         rotated(&server, 600),
         0,
@@ -242,12 +243,12 @@ fn in_600_dimensions(
         assert!(start.elapsed().as_secs() < 120, "no basis is learned");
         check(&server, &oracle, vectors, random, 2);
     }
-    check(&server, &oracle, vectors, random, 30);
+    check(&server, &oracle, vectors, random, in_full(30, 10));
     server.close();
     let server = Server::open(directory.path());
     let records = oracle.records.len() as u64;
     assert_eq!(rotated(&server, 600), records, "the basis is kept");
-    check(&server, &oracle, vectors, random, 20);
+    check(&server, &oracle, vectors, random, in_full(20, 5));
     server.close();
 }
 
@@ -368,7 +369,7 @@ fn on_a_page_by_a_cursor_that_no_cache_knows() {
     // So many that a search estimates the lowest score of its page from the first blocks.
     let made = records(1, 36_000, &vectors, &mut random);
     server.put_known("db", &mut oracle, made);
-    for round in 0..6 {
+    for round in 0..in_full(6, 3) {
         let query = random_query(&oracle, &vectors, &mut random);
         let mut request = json!({ "form": "integer", "threshold": 0.0 });
         if round % 3 == 2 {

@@ -4,7 +4,7 @@ use cosift_engine::{Embedded, Format};
 use serde_json::{Value, json};
 
 use crate::common::{
-    Known, Oracle, Random, Server, Vectors, fingerprint, hits, random_boosts, random_data,
+    Known, Oracle, Random, Server, Vectors, fingerprint, hits, in_full, random_boosts, random_data,
     random_filter, settings,
 };
 
@@ -162,7 +162,7 @@ fn with_filters_ties_totals_writes_and_restarts() {
             &mut oracle,
             records(first, count, percent, &mut random),
         );
-        check(&server, &oracle, &mut random, 25);
+        check(&server, &oracle, &mut random, in_full(25, 8));
     }
     // Records change from one vector to several and back, and enough are deleted to make blocks sparse.
     for first in [1, 2_000, 5_000] {
@@ -174,10 +174,10 @@ fn with_filters_ties_totals_writes_and_restarts() {
                 .expect("deleted");
         }
         oracle.records.retain(|id, _| !ids.contains(id));
-        check(&server, &oracle, &mut random, 25);
+        check(&server, &oracle, &mut random, in_full(25, 8));
         server.close();
         server = Server::open(directory.path());
-        check(&server, &oracle, &mut random, 25);
+        check(&server, &oracle, &mut random, in_full(25, 8));
     }
     let described = server.describe("db");
     let vectors: usize = oracle

@@ -4,7 +4,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::common::{
-    Known, Oracle, Random, Server, Vectors, hits, random_data, random_filter, time,
+    Known, Oracle, Random, Server, Vectors, hits, in_full, random_data, random_filter, time,
 };
 
 const HOUR: i64 = 3_600_000;
@@ -114,7 +114,7 @@ fn and_every_page_total_and_facet_is_right() {
     let mut oracle = Oracle::default();
     server.put_known("db", &mut oracle, records(1..9_000, &vectors, &mut random));
     for round in 0..4 {
-        for _ in 0..25 {
+        for _ in 0..in_full(25, 5) {
             check(&server, &oracle, &vectors, &mut random);
         }
         // Some records are replaced, others are new.
@@ -136,7 +136,7 @@ fn and_every_page_total_and_facet_is_right() {
     }
     server.close();
     let server = Server::open(directory.path());
-    for _ in 0..25 {
+    for _ in 0..in_full(25, 5) {
         check(&server, &oracle, &vectors, &mut random);
     }
     server.close();

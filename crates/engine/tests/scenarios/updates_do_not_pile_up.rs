@@ -3,7 +3,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::common::{Known, Oracle, Random, Server, Vectors, random_data};
+use crate::common::{Known, Oracle, Random, Server, Vectors, in_full, random_data};
 
 /// Bytes of codes and columns in memory.
 fn memory(server: &Server) -> u64 {
@@ -31,7 +31,7 @@ fn when_all_records_change_again_and_again() {
     let vectors = Vectors::new(8, &mut random);
     let mut oracle = Oracle::default();
     let mut once = 0;
-    for round in 0..6 {
+    for round in 0..in_full(6, 3) {
         // Each batch updates records in another order, so that it replaces a few records of every block.
         let mut ids: Vec<u64> = (1..=12_000).collect();
         (1..ids.len()).for_each(|at| ids.swap(at, random.below(at + 1)));
@@ -40,7 +40,7 @@ fn when_all_records_change_again_and_again() {
                 id,
                 random_data(&mut random),
                 vectors.draw(&mut random),
-                round,
+                round as i64,
             )
         });
         let records = records.collect();
