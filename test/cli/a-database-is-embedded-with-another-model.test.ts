@@ -7,7 +7,9 @@ import { inFull, testInFull } from '../helpers/full.js';
 import { HeldModel } from '../helpers/held-model.js';
 import { Command, cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 
-const RECORDS = inFull(900, 500);
+const RECORDS = inFull(900, 200);
+/** The requests of 32 texts that are responded to before a stop. */
+const REQUESTS = inFull(10, 3);
 const TEXT = 'something cold and old';
 
 const recordOf = (id: number) => {
@@ -59,9 +61,9 @@ test('of a data directory; stopped, the same command goes on', async () => {
     return sql(store, "SELECT 1 FROM meta WHERE key = 'next_settings'").length > 0;
   };
   const stopped = async () => {
-    model.allow(10);
+    model.allow(REQUESTS);
     const command = new Command([...args, '--model', 'first']);
-    while (!model.isWaiting) await otherWork();
+    await model.untilWaiting();
     command.child.kill('SIGINT');
     expect(await command.ended(), command.stderr).toBe(130);
     expect(command.stderr).toMatch(
@@ -91,7 +93,7 @@ testInFull(
     model.allow(10);
     const waiting = new Command(['reembed', 'd', '--model', 'first', '--url', url, '--key', KEY]);
     const path = '/v1/databases/d/reembedding';
-    while (!model.isWaiting) await otherWork();
+    await model.untilWaiting();
     waiting.child.kill('SIGINT');
     expect(await waiting.ended()).toBe(130);
     expect(waiting.stderr).toContain('The server goes on');

@@ -7,8 +7,8 @@ import { inFull } from '../helpers/full.js';
 import { Command, temporaryDirectory } from '../helpers/processes.js';
 import { Random } from '../helpers/random.js';
 
-const ROUNDS = inFull(20, 3);
-const RECORDS = inFull(50_000, 2_000);
+const ROUNDS = inFull(8, 3);
+const RECORDS = inFull(20_000, 2_000);
 
 const LONG = { timeout: 1_800_000 };
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { inFull } from '../helpers/full.js';
 import { cosift, KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 
-const ROUNDS = inFull(20, 2);
+const ROUNDS = inFull(8, 2);
 const HEADERS = { 'x-api-key': KEY, 'content-type': 'application/json' };
 
 async function setUp() {

@@ -2,9 +2,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openDatabases } from '../../src/databases/index.js';
+import { inFull } from '../helpers/full.js';
 import { Command, cosift, KEY, line, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 
-const ALL = 5_000;
+const ALL = inFull(5_000, 2_000);
+const SENT = ALL - 500;
 
 test('into a data directory: what it says is stored is stored, and the same command goes on', async () => {
   const directory = await temporaryDirectory();
@@ -12,7 +14,7 @@ test('into a data directory: what it says is stored is stored, and the same comm
   const args = ['--database', 'd', '--dimensions', '4', '--data', data];
   const command = new Command(['import', '-', ...args]);
   // The report of the bad line shows that the import is running. The pipe stays open.
-  command.child.stdin.write(`${lines(1, 700)}{}\n${lines(701, 4_000)}`);
+  command.child.stdin.write(`${lines(1, 700)}{}\n${lines(701, SENT)}`);
   await command.waitFor('stderr', /line 701: /);
   command.child.kill('SIGINT');
   expect(await command.ended()).toBe(130);
@@ -28,7 +30,7 @@ test('into a running server', async () => {
   const { url } = await serve(join(directory, 'data'));
   const args = ['--database', 'd', '--dimensions', '4', '--url', url, '--key', KEY];
   const command = new Command(['import', '-', ...args]);
-  command.child.stdin.write(lines(1, 4_000));
+  command.child.stdin.write(lines(1, SENT));
   await changesOf(`${url}/v1/databases/d`);
   command.child.kill('SIGINT');
   expect(await command.ended()).toBe(130);
@@ -72,10 +74,8 @@ async function expectResumed(directory: string, args: string[], stored: number):
 
 /** A batch that was being committed as the command ended is stored soon after. */
 async function streamsEnded(url: string): Promise<void> {
-  for (;;) {
-    const answer = await fetch(`${url}/metrics`, { headers: { 'x-api-key': KEY } });
-    if ((await answer.text()).includes('cosift_in_flight{kind="streams"} 0')) return;
-  }
+  const metrics = async () => await (await fetch(`${url}/metrics`, { headers: { 'x-api-key': KEY } })).text();
+  await expect.poll(metrics).toContain('cosift_in_flight{kind="streams"} 0');
 }
 
 async function get(url: string): Promise<Record<string, unknown>> {

@@ -22,7 +22,7 @@ async function busyProxy(target: string, refusals: { status: number; body: strin
     seen.add(name);
     if (refusal !== undefined) {
       incoming.resume();
-      response.writeHead(refusal.status, { 'retry-after': '2', 'content-type': 'application/problem+json' });
+      response.writeHead(refusal.status, { 'retry-after': '1', 'content-type': 'application/problem+json' });
       response.end(refusal.body);
       return;
     }
@@ -52,8 +52,8 @@ test('the database is created and the records are stored after the time of Retry
   const args = ['--database', 'd', '--dimensions', '4', '--key', KEY, '--url', between];
   const stored = await cosift('import', file, ...args);
   expect(stored.stderr).toMatch(
-    /^too many; trying again in 0:02\nthe server answered 503.*; trying again in 0:02\n$/,
+    /^too many; trying again in 0:01\nthe server answered 503.*; trying again in 0:01\n$/,
   );
-  expect(stored.stderr.match(/trying again in 0:02/g)).toHaveLength(2);
+  expect(stored.stderr.match(/trying again in 0:01/g)).toHaveLength(2);
   expect(stored).toMatchObject({ code: 0, stdout: expect.stringMatching(/^50 records .*: 50 created, /) });
 });

@@ -20,7 +20,10 @@ test('a directory and a server find the same for each line of a file', async () 
   // More lines than a batch has; one is too long for the model, and one is blank.
   const texts = Array.from({ length: 70 }, (_, i) => (i === 66 ? '!'.repeat(8_000) : `a tower ${i}`));
   await writeFile(file, texts.toSpliced(3, 0, ' ').join('\r\n'));
-  const command = ['search', '--file', file, '--database', 'facts', '--limit', '1', '--threshold', '0'];
+  const options = ['--database', 'facts', '--limit', '1', '--threshold', '0'];
+  const command = ['search', '--file', file, ...options];
+  const few = join(data, 'few.txt');
+  await writeFile(few, [texts[0], texts[1], texts[66]].join('\n'));
 
   const run = async (target: string[]) => {
     const json = await cosift(...command, '--json', ...target);
@@ -36,7 +39,7 @@ test('a directory and a server find the same for each line of a file', async () 
       else expect(page.results[0].id).toBe(1);
     }
     expect(json.stdout).toContain('{"name":"Eiffel Tower","2024":5}');
-    const table = await cosift(...command, '--columns', 'name', ...target);
+    const table = await cosift('search', '--file', few, ...options, '--columns', 'name', ...target);
     expect(table.stdout).toMatch(
       /^a tower 0\nscore {3}id {2}name\n0\.\d{4} {2}1 {3}Eiffel Tower\n\na tower 1\n/,
     );

@@ -80,22 +80,24 @@ test('single quotes in few fields are characters of the text', async () => {
 });
 
 test('a quote after the beginning of a file that shows no quotes is reported with the option that decides', async () => {
-  const plain = Array.from({ length: 20_000 }, (_, at) => `t${at}\tRain jacket\t1999\n`).join('');
+  const plain = Array.from({ length: 1_000 }, (_, at) => `t${at}\t${'Rain jacket '.repeat(30)}\t1999\n`).join(
+    '',
+  );
   const text = `code\ttitle\tyear\n${plain}a\t"Heroes\t1\nb\tSun hat\t2\nc\tUmbrella"\t3\nd\t"Weird Al" Yankovic\t4\ne\tx\t5\n`;
   const { data, bad, report } = await read(text);
-  expect([data.length, report[0]]).toEqual([20_001, 'read as TSV']);
+  expect([data.length, report[0]]).toEqual([1_001, 'read as TSV']);
   expect(bad).toEqual([
-    `20002: a quote takes in the lines to 20004, which look like rows: --quote none reads them as rows, --quote '"' as one`,
+    `1002: a quote takes in the lines to 1004, which look like rows: --quote none reads them as rows, --quote '"' as one`,
     expect.stringMatching(
-      /^20005: the closing quote .*; if quotes are characters of the texts, give --quote none$/,
+      /^1005: the closing quote .*; if quotes are characters of the texts, give --quote none$/,
     ),
   ]);
   const counts = async (quote: string) => {
     const decided = await read(text, { quote });
     return [decided.data.length, decided.bad.length];
   };
-  expect(await counts('')).toEqual([20_005, 0]);
-  expect(await counts('"')).toEqual([20_002, 1]);
+  expect(await counts('')).toEqual([1_005, 0]);
+  expect(await counts('"')).toEqual([1_002, 1]);
 });
 
 test('fields may have single quotes throughout, and apostrophes are none', async () => {

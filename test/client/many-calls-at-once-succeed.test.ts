@@ -55,7 +55,7 @@ const times = <T>(count: number, call: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => call(at));
 
 /** Calls at once. */
-const [CALLS, READS, WRITES] = [inFull(10_000, 500), inFull(3_000, 150), inFull(3_000, 40)];
+const [CALLS, READS, WRITES] = [inFull(5_000, 500), inFull(1_500, 150), inFull(600, 40)];
 
 test('thousands of searches and reads, and hundreds of writes', async () => {
   const service = await Service.start();
@@ -86,7 +86,8 @@ test('a service with few places for searches', async () => {
   const fans = await client.createDatabase('fans', { dimensions: 2 });
   await fans.upsert(fan(10));
   const search = () => fans.search({ vector: [1, 0] });
-  expect(await outcomes(times(100, search))).toEqual({ ok: 100 });
+  const calls = inFull(100, 30);
+  expect(await outcomes(times(calls, search))).toEqual({ ok: calls });
   await client.close();
   await service.stop();
 });

@@ -6,6 +6,7 @@ export class HeldModel {
   readonly #endpoint: EmbeddingsServer;
   readonly #waiting = new Set<() => void>();
   #left = Number.POSITIVE_INFINITY;
+  #onRequest: (() => void)[] = [];
 
   private constructor(endpoint: EmbeddingsServer) {
     this.#endpoint = endpoint;
@@ -14,6 +15,7 @@ export class HeldModel {
       this.#waiting.add(respond);
       response.on('close', () => this.#waiting.delete(respond));
       this.#respond();
+      for (const resolve of this.#onRequest.splice(0)) resolve();
     };
   }
 
@@ -44,6 +46,11 @@ export class HeldModel {
 
   get isWaiting(): boolean {
     return this.#waiting.size > 0;
+  }
+
+  /** Resolves once a request waits. */
+  async untilWaiting(): Promise<void> {
+    while (!this.isWaiting) await new Promise<void>((resolve) => this.#onRequest.push(resolve));
   }
 
   #respond(): void {

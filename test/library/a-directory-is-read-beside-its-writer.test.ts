@@ -67,7 +67,7 @@ test('calls during the opening of a database that took the place of another see 
   const total = async () => (await read.query({ total: true, limit: 1 })).total!.value;
   const records = Array.from({ length: 6_000 }, (_, at) => record(at + 1, {}));
   expect(await total()).toBe(0);
-  for (let round = 0; round < inFull(40, 2); round += 1) {
+  for (let round = 0; round < inFull(10, 2); round += 1) {
     await written.drop();
     written = await writer.createDatabase('facts', { dimensions: 2 });
     await written.upsert(records);
