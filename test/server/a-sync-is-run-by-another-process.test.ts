@@ -13,8 +13,7 @@ const row = (key: string, text = `the text of ${key}`) => ({ key, data: { text }
 /** The service ends a hold without requests after so many milliseconds. */
 const HOLD_MS = 1_000;
 /** The service ends a stream of lines that pauses for so many milliseconds. */
-const BODY_MS = 400;
-const PLACE = '/v1/databases/facts/sync/shop';
+const BODY_MS = 1_000;
 
 /** The actions that a runner needs. */
 const BOTH = ['records.read', 'records.write'];
@@ -33,30 +32,41 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
     /** For what the service does whatever its store is. */
     const testOnce: typeof testInFull = store === undefined ? test : testInFull;
     const open: Sync[] = [];
+    /** Paths of holds. */
+    const holds: string[] = [];
+    /** The database of a test, and where it is followed. */
+    let facts = '';
+    let place = '';
+    let tests = 0;
     beforeAll(async () => {
       if (store !== undefined) server = await PostgresServer.start();
-    });
-    afterAll(() => server?.stop());
-    beforeEach(async () => {
       const flags = server === undefined ? {} : { store: await server.createDatabase() };
-      const source = { database: 'facts', from: 'sqlite:/nowhere', table: 't', columns: ['a'], embed: ['a'] };
+      const source = { database: 'own', from: 'sqlite:/nowhere', table: 't', columns: ['a'], embed: ['a'] };
       const syncs = configuredSyncs({ own: source });
       const env = { COSIFT_ADMIN_KEY: 'the-admin-key' };
       service = await Service.start(flags, { syncs, timeouts: { holdMs: HOLD_MS, bodyMs: BODY_MS } }, env);
-      // Nothing is embedded: no record has this column. The service may have created the database for its own source.
-      const { status } = await service.call('PUT', '/v1/databases/facts', { embed: { columns: ['a'] } });
-      expect([200, 201]).toContain(status);
-      await service.call('PUT', '/v1/aliases/alias', { database: 'facts' });
+    });
+    afterAll(async () => {
+      await service?.stop();
+      await server?.stop();
+    });
+    beforeEach(async () => {
+      tests += 1;
+      facts = `facts${tests}`;
+      place = `/v1/databases/${facts}/sync/shop`;
+      // Nothing is embedded: no record has this column.
+      await service.call('PUT', `/v1/databases/${facts}`, { embed: { columns: ['a'] } });
+      await service.call('PUT', '/v1/aliases/alias', { database: facts });
     });
     afterEach(async () => {
       for (const sync of open.splice(0)) await sync.close();
-      await service.stop();
+      for (const path of holds.splice(0)) await service.call('DELETE', path);
     });
 
     const transportOf = ({ key = service.adminKey, send = fetch as Send } = {}) =>
       new Transport({ url: service.url, key, retries: 0, fetch: send });
     const targetOf = (given?: { key?: string; send?: Send | undefined }) =>
-      new RemoteTarget(transportOf(given), 'facts', 'shop');
+      new RemoteTarget(transportOf(given), facts, 'shop');
     const openSync = (
       source: SyncSource,
       { send, ...settings }: Partial<SyncSettings> & { send?: Send } = {},
@@ -66,16 +76,20 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       return sync;
     };
     const content = async (): Promise<Record<string, string>> => {
-      const { text } = await service.call('GET', '/v1/databases/facts/export');
+      const { text } = await service.call('GET', `/v1/databases/${facts}/export`);
       const lines = text.split('\n').filter(Boolean);
       return Object.fromEntries(lines.map((line) => [JSON.parse(line).key, JSON.parse(line).data.text]));
     };
     const keyOf = async (request: object) =>
       (await service.call('POST', '/v1/keys', { name: 'k', databases: '*', ...request })).body.key as string;
-    const hold = async () => (await service.call('POST', `${PLACE}/holds`)).body.hold as string;
+    const hold = async () => {
+      const { hold } = (await service.call('POST', `${place}/holds`)).body;
+      holds.push(`${place}/holds/${hold}`);
+      return hold as string;
+    };
 
     test('writes, deletes, and continues at the bookmark that was stored with the records', async () => {
-      await service.call('POST', '/v1/databases/facts/records', { records: [{ key: 'other', data: {} }] });
+      await service.call('POST', `/v1/databases/${facts}/records`, { records: [{ key: 'other', data: {} }] });
       const source = new RowSource([row('a'), row('b'), row('c')], 'changes');
       const first = openSync(source);
       expect(await first.once()).toMatchObject({ written: 3, deleted: 0 });
@@ -94,7 +108,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       const source = new RowSource([row('a')]);
       source.clock = new Date('2026-01-02T03:04:05.678Z');
       await openSync(source).once();
-      const { body } = await service.call('GET', '/v1/databases/facts/records/key:shop%2Fa');
+      const { body } = await service.call('GET', `/v1/databases/${facts}/records/key:shop%2Fa`);
       expect(body.timestamps.synced_at ?? body.timestamps.last_synced_at).toBe(source.clock.toISOString());
     });
 
@@ -106,7 +120,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       const [sync] = open as [Sync];
       expect(await sync.once()).toMatchObject({ deleted: 0, withheld: 5_500 });
       expect(Object.keys(await content())).toHaveLength(6_000);
-      const before = (await service.call('GET', '/v1/databases/facts/changes?limit=1')).body;
+      const before = (await service.call('GET', `/v1/databases/${facts}/changes?limit=1`)).body;
       expect(await sync.confirm()).toMatchObject({ deleted: 5_500, withheld: 0 });
       expect(Object.keys(await content())).toHaveLength(500);
       expect(before.epoch).toBeDefined();
@@ -132,7 +146,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
           yield { rows: [row('c'), { key: 'd', data: { text: 'y'.repeat(2_000_000) } }] };
         })(),
       });
-      const target = new RemoteTarget(transportOf(), 'facts', 'shop', BODY_MS / 4);
+      const target = new RemoteTarget(transportOf(), facts, 'shop', BODY_MS / 4);
       const sync = new Sync(source, target, { name: 'shop' });
       open.push(sync);
       expect(await sync.once()).toMatchObject({ read: 4, written: 2, refused: 2 });
@@ -182,7 +196,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       const sync = openSync(source, { sourceFailure: 'it cannot be read' });
       await expect(sync.once()).rejects.toThrow('secret');
       expect((await sync.status()).reason).toContain('secret');
-      const { body } = await service.call('GET', PLACE);
+      const { body } = await service.call('GET', place);
       expect(body.state.failure).toEqual({ state: 'failed', reason: 'it cannot be read' });
     });
 
@@ -192,20 +206,20 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
         throw new CosiftError('source_failed', 'the table is gone');
       };
       await expect(openSync(source).once()).rejects.toThrow('the table is gone');
-      const { body } = await service.call('GET', PLACE);
+      const { body } = await service.call('GET', place);
       expect(body.state.failure).toEqual({ state: 'failed', reason: 'the table is gone' });
     });
 
     test('has one runner at a time, and another one once that one is gone', async () => {
       const dead = await hold();
-      expect((await service.call('POST', `${PLACE}/holds`)).body).toMatchObject({ code: 'busy' });
+      expect((await service.call('POST', `${place}/holds`)).body).toMatchObject({ code: 'busy' });
       // A hold that is renewed goes on.
       const until = performance.now() + 2 * HOLD_MS;
       while (performance.now() < until) {
-        expect((await service.call('PUT', `${PLACE}/holds/${dead}`)).status).toBe(200);
+        expect((await service.call('PUT', `${place}/holds/${dead}`)).status).toBe(200);
         await pause(HOLD_MS / 20);
       }
-      expect((await service.call('POST', `${PLACE}/holds`)).status).toBe(503);
+      expect((await service.call('POST', `${place}/holds`)).status).toBe(503);
       const sync = openSync(new RowSource([row('a')]));
       expect(await sync.once()).toMatchObject({ written: 1 });
       for (const [method, path, body] of [
@@ -213,11 +227,11 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
         ['POST', '/commit', { state: {} }],
         ['DELETE', '', undefined],
       ] as const) {
-        const late = await service.call(method, `${PLACE}/holds/${dead}${path}`, body);
+        const late = await service.call(method, `${place}/holds/${dead}${path}`, body);
         expect(late).toMatchObject({ status: 409, body: { code: 'hold_lost' } });
       }
       const lines = `${JSON.stringify({ key: 'shop/a', data: { text: 'old' } })}\n`;
-      const written = await service.call('POST', `${PLACE}/holds/${dead}/records`, lines, LINES_TYPE);
+      const written = await service.call('POST', `${place}/holds/${dead}/records`, lines, LINES_TYPE);
       expect(written.body.code).toBe('hold_lost');
       expect(await content()).toEqual({ 'shop/a': row('a').data.text });
     });
@@ -233,9 +247,9 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       });
       const request = { method: 'POST', body, duplex: 'half' } as RequestInit;
       const headers = { 'x-api-key': service.adminKey, ...LINES_TYPE };
-      const streamed = fetch(`${service.url}${PLACE}/holds/${first}/records`, { ...request, headers });
+      const streamed = fetch(`${service.url}${place}/holds/${first}/records`, { ...request, headers });
       while ((await content())['shop/a'] !== 'old') await otherWork();
-      expect((await service.call('DELETE', `${PLACE}/holds/${first}`)).status).toBe(204);
+      expect((await service.call('DELETE', `${place}/holds/${first}`)).status).toBe(204);
       expect(await hold()).not.toBe(first);
       end();
       expect(await (await streamed).text()).toContain('"code":"hold_lost"');
@@ -256,7 +270,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
     });
 
     testOnce('needs a key that may write records, and sees no hidden database', async () => {
-      const state = (key: string, path = PLACE) => service.call('GET', path, undefined, { 'x-api-key': key });
+      const state = (key: string, path = place) => service.call('GET', path, undefined, { 'x-api-key': key });
       for (const actions of [['records.read', 'databases.manage', 'search'], ['records.write']])
         expect((await state(await keyOf({ actions }))).body.code).toBe('forbidden');
       const filter = { rules: [{ column: 'text', operator: 'equals', value: 'x' }] };
@@ -264,23 +278,26 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
       const elsewhere = await keyOf({ actions: BOTH, databases: ['elsewhere'] });
       expect((await state(elsewhere)).body.code).toBe('database_not_found');
       expect((await state('wrong')).status).toBe(401);
-      const key = await keyOf({ actions: BOTH, databases: ['facts'] });
+      const key = await keyOf({ actions: BOTH, databases: [facts] });
       const sync = new Sync(new RowSource([row('a')]), targetOf({ key }), { name: 'shop' });
       open.push(sync);
       expect(await sync.once()).toMatchObject({ written: 1 });
     });
 
     testOnce('is refused where the service follows the source itself', async () => {
-      for (const database of ['facts', 'alias']) {
+      // The service may have created it already.
+      await service.call('PUT', '/v1/databases/own', { embed: { columns: ['a'] } });
+      await service.call('PUT', '/v1/aliases/alias', { database: 'own' });
+      for (const database of ['own', 'alias']) {
         const { status, body } = await service.call('POST', `/v1/databases/${database}/sync/own/holds`);
         expect(status).toBe(400);
-        expect(body.detail).toContain('the service itself follows a source "own" into database "facts"');
+        expect(body.detail).toContain('the service itself follows a source "own" into database "own"');
       }
-      expect((await service.call('POST', '/v1/databases/facts/sync/Own/holds')).status).toBe(400);
+      expect((await service.call('POST', '/v1/databases/own/sync/Own/holds')).status).toBe(400);
     });
 
     testOnce('refuses a commit that is none', async () => {
-      const path = `${PLACE}/holds/${await hold()}/commit`;
+      const path = `${place}/holds/${await hold()}/commit`;
       for (const [commit, pointer] of [
         [{ state: 7 }, '/state'],
         [{ state: {}, keys: [7] }, '/keys/0'],
@@ -297,12 +314,13 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
     });
 
     testOnce('keeps no more keys for a commit than fit into its memory', async () => {
-      const path = `${PLACE}/holds/${await hold()}/commit`;
+      const path = `${place}/holds/${await hold()}/commit`;
       const keys = Array.from({ length: 5_000 }, (_, at) => `shop/${at}`.padEnd(180, 'x'));
+      const many = JSON.stringify({ keys });
       const statuses = new Set<number>();
       let sent = 0;
       while (!statuses.has(413) && sent < 100) {
-        statuses.add((await service.call('POST', path, { keys })).status);
+        statuses.add((await service.call('POST', path, many)).status);
         sent += 1;
       }
       expect([...statuses]).toEqual([200, 413]);
@@ -314,8 +332,8 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
     });
 
     test('takes no place of runners with other keys, and none without a database', async () => {
-      const path = (name: number) => `/v1/databases/facts/sync/n${name}/holds`;
-      const headers = { 'x-api-key': await keyOf({ actions: ['records.write'], databases: ['facts'] }) };
+      const path = (name: number) => `/v1/databases/${facts}/sync/n${name}/holds`;
+      const headers = { 'x-api-key': await keyOf({ actions: ['records.write'], databases: [facts] }) };
       const taken = Array.from({ length: 10 }, (_, at) => service.call('POST', path(at), undefined, headers));
       const statuses = (await Promise.all(taken)).map(({ status }) => status);
       expect(statuses.sort()).toEqual([201, 201, 201, 201, 201, 201, 201, 201, 503, 503]);
@@ -330,7 +348,7 @@ describe.each(stores)('a sync of a service on %s', (_, store) => {
 
     testOnce('whose state is not one of a runner begins again', async () => {
       for (const state of [{ as_of: 7 }, { failure: 7 }, { as_of: 'x', refused: {} }]) {
-        const path = `${PLACE}/holds/${await hold()}`;
+        const path = `${place}/holds/${await hold()}`;
         expect((await service.call('POST', `${path}/commit`, { state })).body).toEqual({ deleted: 0 });
         await service.call('DELETE', path);
         const sync = openSync(new RowSource([row('a')], 'changes'));

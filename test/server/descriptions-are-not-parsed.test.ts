@@ -31,10 +31,10 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** The smallest of some measurements: a garbage collection may be part of the others. */
-async function smallest(measure: () => Promise<number>): Promise<number> {
+/** The smallest of some measurements, up to the first one below `limit`: a garbage collection may be part of the others. */
+async function smallest(limit: number, measure: () => Promise<number>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
-  for (let tries = 0; tries < TRIES; tries += 1) least = Math.min(least, await measure());
+  for (let tries = 0; tries < TRIES && least >= limit; tries += 1) least = Math.min(least, await measure());
   return least;
 }
 
@@ -47,23 +47,26 @@ function parsed(bytes: Buffer, times = 1): number {
 
 test('a description is sent without being parsed on the event loop', async () => {
   const body = Buffer.from((await service.call('GET', '/v1/databases/wide0')).text);
-  const part = await smallest(async () => {
+  // To send it takes the event loop up to the time to parse it. To parse and to write it again would add more than twice that.
+  const limit = 3 / 2;
+  const part = await smallest(limit, async () => {
     const began = ran();
     expect(await client.send('GET', '/v1/databases/wide0', undefined, DESCRIPTIONS)).toBe(200);
     return (ran() - began) / parsed(body, DESCRIPTIONS);
   });
   console.log(`${DESCRIPTIONS} descriptions: ${part.toFixed(2)} of the time to parse them`);
-  // To send it takes the event loop up to the time to parse it. To parse and to write it again would add more than twice that.
-  expect(part).toBeLessThan(3 / 2);
+  expect(part).toBeLessThan(limit);
 });
 
 test('no turn of a list takes as long as to parse half of its descriptions', async () => {
   const { text, body } = await service.call('GET', '/v1/databases');
   expect(body.databases).toHaveLength(DATABASES);
   const bytes = Buffer.from(text);
+  const limit = 1 / 2;
   const part = await smallest(
+    limit,
     async () => (await longestTurn(client.send('GET', '/v1/databases'))) / parsed(bytes),
   );
   console.log(`longest turn of a list: ${part.toFixed(2)} of the time to parse the list`);
-  expect(part).toBeLessThan(1 / 2);
+  expect(part).toBeLessThan(limit);
 });

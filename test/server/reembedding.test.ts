@@ -4,21 +4,25 @@ import path from 'node:path';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import type { Reembedding } from '../../src/schema/index.js';
-import { testInFull } from '../helpers/full.js';
+import { inFull, testInFull } from '../helpers/full.js';
 import { HeldModel } from '../helpers/held-model.js';
-import { firstTokenModel, shortModel } from '../helpers/model-variant.js';
+import { HIDDEN, smallModel } from '../helpers/small-model.js';
 import { at, Service } from './service.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'cosift-reembedding-'));
 afterAll(() => rmSync(root, { recursive: true }));
 
 const models = {
-  first: firstTokenModel(path.join(root, 'first')),
-  short: shortModel(path.join(root, 'short')),
+  first: smallModel(path.join(root, 'first')),
+  short: smallModel(path.join(root, 'short'), {
+    pooling: { word_embedding_dimension: HIDDEN, pooling_mode_cls_token: true },
+  }),
 };
 const PATH = '/v1/databases/db/reembedding';
 /** Records of a batch. */
 const BATCH = 256;
+/** Several batches. */
+const RECORDS = inFull(900, 300);
 /** Requests to a held model that embed one batch, 32 texts at a time. */
 const BATCH_REQUESTS = 8;
 /** Requests to a held model that a process has not loaded yet, until it has embedded one batch. */
@@ -26,16 +30,19 @@ const FIRST_BATCH_REQUESTS = 1 + BATCH_REQUESTS;
 const SUBJECTS = ['a tower', 'a river', 'an engine', 'a comet', 'a falcon', 'a violin', 'a glacier'];
 const PLACES = ['in the mountains', 'by the sea', 'in an old town', 'under the ice', 'far from everything'];
 
-const text = (i: number) => `${SUBJECTS[i % 7]} ${PLACES[i % 5]}, number ${i}`;
+/** The small models know the word `red`. */
+const text = (i: number) => `${SUBJECTS[i % 7]} ${PLACES[i % 5]}, in red, number ${i}`;
 const records = (first: number, count: number, group: string) =>
   Array.from({ length: count }, (_, i) => ({ id: first + i, data: { text: text(first + i), group } }));
 
-const SEARCHES = ['music', 'a bird of prey', 'something high', 'cold places', 'a machine'].map((text) => ({
-  search: { text, threshold: 0 },
-  // Not those that are written meanwhile.
-  filter: { rules: [{ column: 'group', operator: 'equals', value: 'fixed' }] },
-  pagination: { limit: 20 },
-}));
+const SEARCHES = ['red music', 'a bird of prey', 'something high', 'cold places', 'a machine'].map(
+  (text) => ({
+    search: { text, threshold: 0 },
+    // Not those that are written meanwhile.
+    filter: { rules: [{ column: 'group', operator: 'equals', value: 'fixed' }] },
+    pagination: { limit: 20 },
+  }),
+);
 
 async function fill(service: Service, count: number): Promise<void> {
   await service.call('PUT', '/v1/databases/db', {});
@@ -86,13 +93,13 @@ test('searches and writes go on, and see the one model or the other, never both'
   const model = await HeldModel.start();
   const service = await Service.start({ models: { first: model.source } });
   try {
-    await fill(service, 900);
+    await fill(service, RECORDS);
     const old = await pages(service);
     model.allow(FIRST_BATCH_REQUESTS);
     const begun = await service.call('POST', PATH, { model: 'first' });
     expect(begun).toMatchObject({
       status: 202,
-      body: { model: 'first', from: 'all-MiniLM-L6-v2', state: 'running', records: 900 },
+      body: { model: 'first', from: 'all-MiniLM-L6-v2', state: 'running', records: RECORDS },
     });
     await untilHeld(model);
 
@@ -114,7 +121,7 @@ test('searches and writes go on, and see the one model or the other, never both'
     const late = await service.call('POST', '/v1/databases/db/records', { records: [own] });
     expect(late.status, late.text).toBe(200);
     const held = await service.call('GET', PATH);
-    expect(held.body).toMatchObject({ state: 'running', done: BATCH, records: 900 + 3 * 4 + 1 });
+    expect(held.body).toMatchObject({ state: 'running', done: BATCH, records: RECORDS + 3 * 4 + 1 });
 
     let over = false;
     const searching = async (at: number) => {
@@ -152,7 +159,7 @@ test('searches and writes go on, and see the one model or the other, never both'
     }
 
     const { body } = await service.call('GET', '/v1/databases/db');
-    expect(body).toMatchObject({ model: 'first', records: 901 + ((last - 10_000) / 5) * 4 });
+    expect(body).toMatchObject({ model: 'first', records: RECORDS + 1 + ((last - 10_000) / 5) * 4 });
     expect(body).not.toHaveProperty('reembedding');
     // A record that was written meanwhile has a vector of the new model: its own text finds it.
     const near = await service.call('POST', '/v1/databases/db/search', {

@@ -1,3 +1,6 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { PGlite, types } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import type { Sql, SqlDatabase } from '../../../src/store/postgres/sql.js';
@@ -8,14 +11,27 @@ const AS_THEY_ARE = new Proxy<Record<number, (value: unknown) => never>>(
   { get: () => (value: unknown) => (value instanceof Uint8Array ? value : String(value)) },
 );
 
-/** The PostgreSQL of this process: it takes seconds to start. */
+/** The PostgreSQL of this process: it takes a second to start. */
 let started: Promise<PGlite> | undefined;
 let schemas = 0;
 
-function start(): Promise<PGlite> {
-  const parsers = { [types.INT8]: Number, [types.NUMERIC]: Number };
-  started ??= PGlite.create({ extensions: { vector }, parsers });
-  return started;
+const MODULES = fileURLToPath(new URL('../../../node_modules/', import.meta.url));
+
+async function start(): Promise<PGlite> {
+  const options = { extensions: { vector }, parsers: { [types.INT8]: Number, [types.NUMERIC]: Number } };
+  // It takes several seconds to make the files of a PostgreSQL: they are kept for later processes.
+  const { version } = JSON.parse(
+    readFileSync(path.join(MODULES, '@electric-sql/pglite/package.json'), 'utf8'),
+  );
+  const kept = path.join(MODULES, '.cache/cosift', `pglite-${version}.tar`);
+  if (existsSync(kept)) return PGlite.create({ ...options, loadDataDir: new Blob([readFileSync(kept)]) });
+  const pglite = await PGlite.create(options);
+  const made = `${kept}-${process.pid}`;
+  const tar = await pglite.dumpDataDir('none');
+  mkdirSync(path.dirname(kept), { recursive: true });
+  writeFileSync(made, Buffer.from(await tar.arrayBuffer()));
+  renameSync(made, kept);
+  return pglite;
 }
 
 /**
@@ -35,7 +51,8 @@ export class PGliteDatabase implements SqlDatabase {
 
   static async open(): Promise<PGliteDatabase> {
     schemas += 1;
-    return new PGliteDatabase(await start(), `cosift_${schemas}`);
+    started ??= start();
+    return new PGliteDatabase(await started, `cosift_${schemas}`);
   }
 
   /** Another client of the same database. */
