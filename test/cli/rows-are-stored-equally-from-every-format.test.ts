@@ -8,10 +8,11 @@ import { expect, test } from 'vitest';
 import { BadRows } from '../../src/cli/import/bad-rows.js';
 import { dryRun } from '../../src/cli/import/dry-run.js';
 import { upsertResumably } from '../../src/cli/import/resumable-upsert.js';
+import { inFull } from '../helpers/full.js';
 import { openFile, openInput, recordsOf, zstd } from '../helpers/imported-files.js';
 import { temporaryDirectory } from '../helpers/processes.js';
 
-const ROWS = 600;
+const ROWS = inFull(600, 300);
 const COLUMNS = ['id', 'sku', 'zip', 'account', 'version', 'day', 'price', 'open', 'name', 'note'];
 type Row = Record<string, string | number | boolean | null>;
 

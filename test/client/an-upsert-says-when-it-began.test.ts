@@ -5,7 +5,7 @@ import { fan } from '../server/service.js';
 import { bothSides } from './both-sides.js';
 
 const sides = bothSides();
-const ROUNDS = inFull(8, 3);
+const ROUNDS = inFull(8, 2);
 
 /** Deletes what was last written before a time of the store. */
 function deleteBefore(database: Database, startedAt: string): Promise<number> {

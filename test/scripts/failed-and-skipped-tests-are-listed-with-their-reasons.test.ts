@@ -68,7 +68,7 @@ test('of vitest: a file that hangs ends the run, and is named', () => {
       'hangs.test.mjs':
         "test('spins', async () => { for (const end = Date.now() + 20_000; Date.now() < end; ) await undefined; });\n",
     },
-    { TEST_HANGS_MS: '2000' },
+    { TEST_HANGS_MS: '1000' },
   );
   expect(status, output).toBe(1);
   expect(results.failed).toEqual([expect.stringMatching(/^hangs\.test\.mjs: hangs after /)]);
