@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { FilterGroup } from '../../src/schema/index.js';
 import { RECORD_FORMS } from '../helpers/forms.js';
-import { inFull } from '../helpers/full.js';
 import { Random } from '../helpers/random.js';
 import { boostedScore, boostOf } from './boost-oracle.js';
 import { countFacet } from './facet-oracle.js';
@@ -10,7 +9,7 @@ import type { OracleRequest } from './oracle.js';
 import { randomBoosts } from './random-boosts.js';
 import { randomDatabase } from './random-database.js';
 import { randomFilter, randomVector, START } from './random-records.js';
-import { timesOn } from './rounds.js';
+import { seedsOn, timesOn } from './rounds.js';
 import { relevanceScore } from './score.js';
 import { SharedDatabases } from './shared-databases.js';
 
@@ -21,7 +20,7 @@ export function describeBoosts(open: OpenDatabases): void {
   describe('boosts', () => {
     const shared = SharedDatabases.use(open);
 
-    test.each(inFull([111, 112], [111]))(
+    test.each(seedsOn(open, [111, 112]))(
       'decide scores, order, pages, totals and facets as the published rule says (seed %i)',
       async (seed) => {
         const random = new Random(seed);

@@ -5,6 +5,7 @@ import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { ExplainedStatements } from '../helpers/postgres/explained-statements.js';
 import { describeContract } from './contract.js';
 import { openOver } from './reopenable.js';
+import { SHORT_ON_SERVERS } from './rounds.js';
 
 /** A database of a Citus coordinator with the extensions `citus` and `vector`. Its schema `cosift` is dropped. */
 const URL = process.env.COSIFT_TEST_CITUS_URL;
@@ -29,7 +30,7 @@ const open = openOver(async () => {
       opened -= 1;
     },
   };
-});
+}, SHORT_ON_SERVERS);
 
 // One skipped test stands for all.
 if (URL === undefined) test.skip('Citus (COSIFT_TEST_CITUS_URL is not set)', () => undefined);

@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { RecordForm } from '../../src/store/record-store.js';
 import { RECORD_FORMS } from '../helpers/forms.js';
-import { inFull } from '../helpers/full.js';
 import { Random } from '../helpers/random.js';
 import type { OpenDatabases } from './open-databases.js';
 import { given, type KnownRecord, type OracleRequest } from './oracle.js';
 import { randomBoosts } from './random-boosts.js';
 import { randomDatabase } from './random-database.js';
 import { randomFilter, randomVector, START } from './random-records.js';
-import { timesOn } from './rounds.js';
+import { seedsOn, timesOn } from './rounds.js';
 import { SharedDatabases } from './shared-databases.js';
 import type { Operation, TestDatabase } from './test-database.js';
 
@@ -20,7 +19,7 @@ export function describeDistinct(open: OpenDatabases): void {
   describe('distinct', () => {
     const shared = SharedDatabases.use(open);
 
-    test.each(inFull([31, 32, 33], [31]))(
+    test.each(seedsOn(open, [31, 32, 33]))(
       'results are those of the oracle in any request, on any pages (seed %i)',
       async (seed) => {
         const random = new Random(seed);

@@ -21,6 +21,6 @@ export interface OpenedDatabases {
 /** Opens a new store. A store proves that it keeps the contract by passing this function to `describeContract`. */
 export interface OpenDatabases {
   (options?: OpenOptions): Promise<OpenedDatabases>;
-  /** Whether each call of the store is one of a database server. */
-  readonly isServer?: boolean;
+  /** Why the tests have small rounds only; undefined where they run whole. */
+  readonly isShort?: string | undefined;
 }

@@ -5,6 +5,10 @@ import { inFull, onlyInFull } from '../helpers/full.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
 import { describeContract } from './contract.js';
 import { openOver } from './reopenable.js';
+import { SHORT_ON_SERVERS } from './rounds.js';
+
+// The same store runs whole on a server, where there is one.
+const isShort = NO_SERVER === undefined ? 'only on a PostgreSQL server' : SHORT_ON_SERVERS;
 
 /** Opens a PostgreSQL of its own, in this process. */
 const open = openOver(async () => {
@@ -13,8 +17,7 @@ const open = openOver(async () => {
     open: (limits) => new PostgresStore(database.again(), limits),
     remove: () => database.destroy(),
   };
-});
+}, isShort);
 
-// The same store runs on a server, where there is one.
 if (NO_SERVER !== undefined || inFull(true, false)) describeContract('PostgreSQL in this process', open);
 else test('PostgreSQL in this process', onlyInFull);

@@ -3,6 +3,7 @@ import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { describeContract } from './contract.js';
 import { openOver } from './reopenable.js';
+import { SHORT_ON_SERVERS } from './rounds.js';
 
 describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${NO_SERVER})` : ''}`, () => {
   let server: PostgresServer;
@@ -17,7 +18,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
   const open = openOver(async () => {
     const url = await server.createDatabase();
     return { open: (limits) => new PostgresStore(new NodePostgres({ url, maxConnections: 8 }), limits) };
-  });
+  }, SHORT_ON_SERVERS);
 
   describeContract('a PostgreSQL server', open);
 });

@@ -1,13 +1,22 @@
-import { test } from 'vitest';
-import { inFull, testInFull } from '../helpers/full.js';
+import { type TestFunction, test } from 'vitest';
+import { inFull } from '../helpers/full.js';
 import type { OpenDatabases } from './open-databases.js';
 
-/** `all`; in `npm test` `few` on a store that is a server, where the same takes several times as long. */
+/** Why the contract is short on a database server, where the same takes several times as long. */
+export const SHORT_ON_SERVERS: string | undefined = inFull(undefined, 'only in npm run test:all');
+
+/** `all`; `few` on a store whose tests have small rounds only. */
 export function timesOn<const All, const Few>(open: OpenDatabases, all: All, few: Few): All | Few {
-  return open.isServer ? inFull(all, few) : all;
+  return open.isShort === undefined ? all : few;
 }
 
-/** `test`; on a store that is a server {@link testInFull}, for what other tests have a small round of. */
-export function testWholeOn(open: OpenDatabases): typeof testInFull {
-  return open.isServer ? testInFull : test;
+/** `seeds` where tests run in full, otherwise the first. */
+export function seedsOn(open: OpenDatabases, seeds: readonly number[]): readonly number[] {
+  const first = seeds.slice(0, 1);
+  return timesOn(open, inFull(seeds, first), first);
+}
+
+/** `test` for what other tests have a small round of. */
+export function testWholeOn({ isShort }: OpenDatabases): (name: string, body: TestFunction) => void {
+  return (name, body) => test(name, isShort === undefined ? body : ({ skip }) => skip(isShort));
 }
