@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test, vi } from 'vitest';
 import { openDatabases } from '../../src/databases/index.js';
 import { createEmbedder } from '../../src/embedding/index.js';
-import { firstTokenModel } from '../helpers/model-variant.js';
+import { smallModel } from '../helpers/small-model.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'cosift-late-'));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -22,8 +22,8 @@ async function untilDone<T>(call: () => Promise<T>): Promise<T> {
 }
 
 test('by a later call, and not by each', async () => {
-  const late = firstTokenModel(path.join(root, 'late'));
-  const graph = path.join(late, 'onnx/model_quantized.onnx');
+  const late = smallModel(path.join(root, 'late'));
+  const graph = path.join(late, 'onnx/model.onnx');
   renameSync(graph, `${graph}.away`);
   const databases = await openDatabases({ directory: path.join(root, 'data'), models: { late } });
   try {
@@ -45,20 +45,20 @@ test('by a later call, and not by each', async () => {
 });
 
 test('by a worker that takes the place of another', async () => {
-  const model = firstTokenModel(path.join(root, 'replaced'));
-  const graph = path.join(model, 'onnx/model_quantized.onnx');
-  const embedder = await createEmbedder({ model, workers: 1, workerMemoryMb: 48 });
+  const model = smallModel(path.join(root, 'replaced'));
+  const graph = path.join(model, 'onnx/model.onnx');
+  const embedder = await createEmbedder({ model, workers: 1, workerMemoryMb: 16 });
   try {
-    const before = await embedder.embedQuery('a text');
+    const before = await embedder.embedQuery('a red text');
     renameSync(graph, `${graph}.away`);
     // More than the worker has memory for: it ends, and the next one finds no model.
-    await expect(embedder.embedQuery('a'.repeat(4_000_000))).rejects.toMatchObject({ code: 'internal' });
-    await expect(embedder.embedPassages(['a text'])).rejects.toMatchObject({
+    await expect(embedder.embedQuery('a'.repeat(1_500_000))).rejects.toMatchObject({ code: 'internal' });
+    await expect(embedder.embedPassages(['a red text'])).rejects.toMatchObject({
       code: 'internal',
-      detail: expect.stringContaining('model_quantized.onnx'),
+      detail: expect.stringContaining('model.onnx'),
     });
     renameSync(`${graph}.away`, graph);
-    const { vectors } = await untilDone(() => embedder.embedPassages(['a text']));
+    const { vectors } = await untilDone(() => embedder.embedPassages(['a red text']));
     expect(Float64Array.from(vectors)).toEqual(before);
   } finally {
     await embedder.close();

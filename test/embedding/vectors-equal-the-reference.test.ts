@@ -31,7 +31,7 @@ test('a text beyond the window is split, and a query has the mean direction of i
   expect(await embedder.embedQuery('word '.repeat(254))).toHaveLength(embedder.dimensions);
   const text = REFERENCES.map(({ text }) => `${text} means nothing. `)
     .join('')
-    .repeat(9);
+    .repeat(6);
   const mean = await embedder.embedQuery(text);
   const { vectors: parts } = await embedder.embedPassages([text]);
   expect(parts.length).toBeGreaterThan(3 * embedder.dimensions);

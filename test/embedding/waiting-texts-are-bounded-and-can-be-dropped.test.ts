@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createEmbedder, type Embedder } from '../../src/embedding/index.js';
 import { TEXTS } from './texts.js';
 
-const LONG = 'word '.repeat(200);
+const LONG = 'word '.repeat(80);
 const many = (count: number) => Array.from({ length: count }, (_, i) => `${LONG} ${i}`);
 
 async function withEmbedder(maxQueue: number, body: (embedder: Embedder) => Promise<void>): Promise<void> {

@@ -6,7 +6,7 @@ import { ALL_ZERO, issueKey, Raw, request, searchAndWrite, untilGauges } from '.
 import { Service } from './service.js';
 
 const EXPORT = '/v1/databases/many/export';
-const RECORDS = 6_000;
+const RECORDS = 1_200;
 
 let service: Service;
 beforeAll(async () => {
@@ -18,10 +18,10 @@ afterAll(() => service.stop());
 /** Creates a database whose export is several times as long as what is buffered on the way to a client. */
 async function fill(id: string): Promise<void> {
   await service.call('PUT', `/v1/databases/${id}`, { dimensions: 2 });
-  for (let first = 1; first <= RECORDS; first += 1_000) {
-    const records = Array.from({ length: 1_000 }, (_, at) => ({
+  for (let first = 1; first <= RECORDS; first += 200) {
+    const records = Array.from({ length: 200 }, (_, at) => ({
       id: first + at,
-      data: { text: 'x'.repeat(3_000), even: at % 2 === 1 },
+      data: { text: 'x'.repeat(15_000), even: at % 2 === 1 },
       vector: [1, at],
     }));
     await service.call('POST', `/v1/databases/${id}/records`, { records });

@@ -8,7 +8,7 @@ import { ClientThread } from './client-thread.js';
 import { turnShare } from './longest-turn.js';
 import { Service } from './service.js';
 
-const DATABASES = inFull(2_000, 200);
+const DATABASES = inFull(1_000, 200);
 const AT_ONCE = 16;
 
 let directory: string;

@@ -1,5 +1,6 @@
+import perfHooks from 'node:perf_hooks';
 import { setImmediate as otherWork } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { HeldModel } from '../helpers/held-model.js';
 import { fan, Service } from './service.js';
 
@@ -14,6 +15,16 @@ const scrape = async (service: Service) => {
   const samples = [...text.matchAll(/^(\w+(?:\{[^}]*\})?) ([\d.e+-]+)$/gm)];
   return new Map(samples.map(([, name, value]) => [name as string, Number(value)]));
 };
+
+test('services that come and go in a process watch its event loop once', async () => {
+  const watch = vi.spyOn(perfHooks, 'monitorEventLoopDelay');
+  for (let round = 0; round < 2; round += 1) {
+    const service = await Service.start();
+    services.push(service);
+    expect((await scrape(service)).get('nodejs_eventloop_lag_p50_seconds')).toBeDefined();
+  }
+  expect(watch.mock.calls.length).toBeLessThanOrEqual(1);
+});
 
 test('every metric is there and moves with the work it counts', async () => {
   const service = await Service.start();

@@ -11,7 +11,7 @@ import type { StoreQueryRequest } from '../../src/store/record-store.js';
 import { inFull } from '../helpers/full.js';
 import { turnShare } from '../server/longest-turn.js';
 
-const RECORDS = inFull(40_000, 10_000);
+const RECORDS = inFull(40_000, 5_000);
 
 describe.skipIf(NO_SERVER)(NO_SERVER ?? 'beside facets of many or long texts', () => {
   let server: PostgresServer;

@@ -4,20 +4,23 @@ import { NO_SERVER, PostgresServer, type PostgresVersion } from '../../scripts/p
 import { isCode } from '../../src/errors.js';
 import type { Bookmark } from '../../src/sync/source.js';
 import { PostgresSource } from '../../src/sync/sources/postgres/source.js';
-import { inFull } from '../helpers/full.js';
+import { inFull, testInFull } from '../helpers/full.js';
 import { Random } from '../helpers/random.js';
 import { Follower } from './follower.js';
 import { createItems, differences, itemsIn, write } from './written-table.js';
 
-const VERSIONS: PostgresVersion[] = [16, 18];
+const NEWEST: PostgresVersion = 18;
+const VERSIONS: PostgresVersion[] = [16, NEWEST];
 const WRITERS = 4;
-const TRANSACTIONS = inFull(1_500, 120);
+const TRANSACTIONS = inFull(600, 120);
 
 describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
   `a poll of PostgreSQL %i${NO_SERVER ? ` (${NO_SERVER})` : ''}`,
   (version) => {
     let server: PostgresServer;
     let url: string;
+    /** For what is the same in every version. */
+    const testOnce: typeof testInFull = version === NEWEST ? test : testInFull;
     beforeAll(async () => {
       server = await PostgresServer.start(version);
       url = await server.createDatabase();
@@ -80,7 +83,7 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
       expect(keyScans).toBeGreaterThan(2);
     });
 
-    test('would lose rows if it began with the first transaction that had not begun', async () => {
+    testOnce('would lose rows if it began with the first transaction that had not begun', async () => {
       const late = (bookmark: Bookmark | null) => {
         const [, next] = (bookmark as { snapshot: string }).snapshot.split(':');
         return { ...bookmark, horizon: next };
@@ -88,14 +91,17 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
       expect((await follow(late, version)).wrong).toBeGreaterThan(0);
     });
 
-    test('would lose rows of savepoints if it began with the first open transaction of the list', async () => {
-      const listed = (bookmark: Bookmark | null) => {
-        const [, next = '', open = ''] = (bookmark as { snapshot: string }).snapshot.split(':');
-        // The newest open transaction: savepoints of older ones have later numbers, and are in no list.
-        return { ...bookmark, horizon: open.split(',').at(-1) || next };
-      };
-      expect((await follow(listed, version)).wrong).toBeGreaterThan(0);
-    });
+    testOnce(
+      'would lose rows of savepoints if it began with the first open transaction of the list',
+      async () => {
+        const listed = (bookmark: Bookmark | null) => {
+          const [, next = '', open = ''] = (bookmark as { snapshot: string }).snapshot.split(':');
+          // The newest open transaction: savepoints of older ones have later numbers, and are in no list.
+          return { ...bookmark, horizon: open.split(',').at(-1) || next };
+        };
+        expect((await follow(listed, version)).wrong).toBeGreaterThan(0);
+      },
+    );
   },
 );
 

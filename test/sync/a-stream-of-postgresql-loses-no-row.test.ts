@@ -18,7 +18,7 @@ import { createItems, differences, itemsIn, write } from './written-table.js';
 const NEWEST: PostgresVersion = 18;
 const VERSIONS: PostgresVersion[] = [16, NEWEST];
 const WRITERS = 4;
-const TRANSACTIONS = inFull(1_000, 160);
+const TRANSACTIONS = inFull(500, 160);
 const DEFINITION = { table: 'items', columns: ['value'], stream: 'cosift_items' };
 const { signal } = new AbortController();
 

@@ -15,7 +15,7 @@ import { Random } from '../helpers/random.js';
 import { createItems, differences, itemsIn, write } from './written-table.js';
 
 /** Kills of each victim, half of them during the first load. */
-const KILLS = Number(process.env.KILLS ?? inFull(10, 2));
+const KILLS = Number(process.env.KILLS ?? inFull(6, 2));
 const WRITERS = 4;
 /** Enough to be read in several transactions. */
 const ROWS = inFull(10_000, 3_000);

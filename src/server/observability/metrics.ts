@@ -13,8 +13,21 @@ const SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1
 /** Maximum number of scrapes of one key that may wait. */
 const MAX_WAITING = 64;
 
+let ofProcess: Registry | undefined;
+
+/** The metrics of this process. Their timer and their observer never end, so all services of the process have the same. */
+function processMetrics(): Registry {
+  if (ofProcess === undefined) {
+    ofProcess = new Registry();
+    // Under the names that dashboards for Node expect.
+    collectDefaultMetrics({ register: ofProcess });
+  }
+  return ofProcess;
+}
+
 /** Prometheus metrics by operation, stage and database. They never contain a key or a text. */
 export class Metrics {
+  readonly #process = processMetrics();
   readonly #registry = new Registry();
   readonly #requests: Counter<'operation' | 'status'>;
   readonly #latency: Histogram<'operation'>;
@@ -29,8 +42,6 @@ export class Metrics {
   constructor(databases: DatabaseService, inFlight: InFlight, syncs: Pick<FollowedSyncs, 'all'>) {
     this.#databases = databases;
     const registers = [this.#registry];
-    // Under the names that dashboards for Node expect.
-    collectDefaultMetrics({ register: this.#registry });
     this.#requests = new Counter({
       name: 'cosift_http_requests_total',
       help: 'Completed requests by `operation` of the OpenAPI document and `status`.',
@@ -109,9 +120,11 @@ export class Metrics {
     this.#stats = await this.#databases.monitor.stats();
     // A turn of the event loop for each metric, because some have a value for every database.
     const texts: string[] = [];
-    for (const { name } of this.#registry.getMetricsAsArray()) {
-      texts.push(await this.#registry.getSingleMetricAsString(name));
-      await setImmediate();
+    for (const registry of [this.#process, this.#registry]) {
+      for (const { name } of registry.getMetricsAsArray()) {
+        texts.push(await registry.getSingleMetricAsString(name));
+        await setImmediate();
+      }
     }
     return `${texts.join('\n\n')}\n`;
   }
