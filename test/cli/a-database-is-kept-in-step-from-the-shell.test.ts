@@ -191,7 +191,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
     await sqlite(file, 'CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT)');
     const place = ['--database', 'shop', '--data', path.join(directory, 'data')];
     const source = ['--from', `sqlite:${file}`, '--table', 'products', '--columns', 'name'];
-    const sync = new Command(['sync', 'run', ...source, ...place, '--every', '10ms']);
+    const sync = new Command(['sync', 'run', ...source, ...place, '--every', '100ms']);
     await sync.waitFor('stdout', /in step/);
     sync.child.stdout.destroy();
     await sqlite(file, 'INSERT INTO products VALUES (1, NULL)');
@@ -216,7 +216,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`a SQLite file${NO_SQLITE ? ` (${NO_SQL
       table: 'products',
       columns: ['name'],
       embed: ['name'],
-      every: '20ms',
+      every: '100ms',
     };
     const run = (...args: string[]) => cosift(...args, '--config', config);
     await write({ ...source, every: 'often' });

@@ -3,8 +3,11 @@ import path from 'node:path';
 import { Client } from 'cosift/client';
 import { describe, expect, test } from 'vitest';
 import { MariaDbServer, NO_MARIADB } from '../../scripts/mariadb/server.js';
+import { inFull } from '../helpers/full.js';
 import { Command, cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 import { createShop, NO_SQLITE, sqlite } from '../sync/sqlite.js';
+
+const ROWS = inFull(5_000, 2_000);
 
 /** The data of the records by their keys. */
 async function dataAt(url: string): Promise<Record<string, unknown>> {
@@ -32,7 +35,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`a server${NO_SQLITE ? ` (${NO_SQLITE})
       stdout: expect.stringContaining('40 rows: 39 written, 0 unchanged, 0 deleted, 1 refused'),
     });
     expect((await sync('check')).stdout).toContain(`records at ${url}: 39`);
-    const runner = new Command(['sync', 'run', ...source, ...place, '--every', '20ms']);
+    const runner = new Command(['sync', 'run', ...source, ...place, '--every', '100ms']);
     await runner.waitFor('stdout', /in step/);
     await sqlite(file, "UPDATE products SET name = 'new' WHERE id = 1", 'DELETE FROM products WHERE id = 2');
     await expect.poll(() => dataAt(url)).toMatchObject({ 'shop/1': { name: 'new', price: 1 } });
@@ -78,7 +81,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`a server${NO_SQLITE ? ` (${NO_SQLITE})
     await sqlite(
       file,
       'CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT, n INTEGER)',
-      "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 5000) INSERT INTO notes SELECT n, 'note ' || n, NULL FROM n",
+      `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${ROWS}) INSERT INTO notes SELECT n, 'note ' || n, NULL FROM n`,
     );
     const data = path.join(directory, 'data');
     const { command: server, url } = await serve(data);
@@ -138,7 +141,7 @@ describe.skipIf(NO_SQLITE !== undefined)(`a server${NO_SQLITE ? ` (${NO_SQLITE})
     await running.ended();
     expect(await configured('confirm')).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('4,000 deleted'),
+      stdout: expect.stringContaining(`${(ROWS - 1_000).toLocaleString('en-US')} deleted`),
     });
     expect((await configured('reconcile')).stdout).toContain('1,000 rows: 0 written');
     server.child.kill('SIGTERM');

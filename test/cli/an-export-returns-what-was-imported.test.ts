@@ -8,9 +8,11 @@ import { inFull } from '../helpers/full.js';
 import { Command, cosift, KEY, lines, serve, temporaryDirectory } from '../helpers/processes.js';
 
 /** `ROWS=50000` makes the file as large as an export of a spreadsheet may be. */
-const ROWS = Number(process.env.ROWS ?? inFull(1_500, 400));
+const ROWS = Number(process.env.ROWS ?? inFull(1_500, 300));
 /** The records of an export that takes so long that it can be stopped. */
-const MANY = 8_000;
+const MANY = inFull(8_000, 3_000);
+/** Records with keys, with UUIDs and with integer ids. */
+const IDENTITIES = inFull(600, 300);
 const TIMEOUT = 300_000 + ROWS * 20;
 
 /** A table of what is easily changed on the way. Every third row has no id. */
@@ -209,12 +211,12 @@ test('keys, UUIDs and ids come back through every format, with vectors and witho
   const data = ['--data', join(directory, 'data')];
   const own = ['--dimensions', '2'];
   const file = join(directory, 'in.ndjson');
-  await writeFile(file, identities(600));
+  await writeFile(file, identities(IDENTITIES));
   await run('import', file, '--database', 'first', ...own, ...data);
   const whole = (await run('export', '--database', 'first', '--vectors', ...data)).stdout;
   const records = whole.trimEnd().split('\n');
   const keyed = records.map((line) => JSON.parse(line)).filter(({ key }) => key !== undefined);
-  expect(keyed).toHaveLength(200);
+  expect(keyed).toHaveLength(IDENTITIES / 3);
 
   // NDJSON: equal in every member, and so in pages and cursors.
   for (const vectors of [[], ['--vectors']]) {
@@ -259,7 +261,7 @@ test('keys, UUIDs and ids come back through every format, with vectors and witho
     expect(stderr).not.toContain('warning');
     const settings = vectors.length > 0 ? own : ['--embed', 'none'];
     const { stdout } = await run('import', copy, '--database', name, ...settings, ...data);
-    expect(stdout).toContain('600 created');
+    expect(stdout).toContain(`${IDENTITIES} created`);
     expect(stdout).toContain(
       'identity: the column "id" (integer ids), and the column "uuid", and the column "key"',
     );
@@ -272,14 +274,14 @@ test('keys, UUIDs and ids come back through every format, with vectors and witho
     const piped = new Command(['import', '-', '--database', 'piped', ...settings, ...data]);
     const [header, ...rows] = (await readFile(copy, 'utf8')).split(/\n(?=\d+,)/);
     const withoutKey = Array.from(
-      { length: 600 },
+      { length: IDENTITIES },
       (_, at) => `${1_000 + at},,,${at},"${'x'.repeat(1_000)}",`,
     );
     piped.child.stdin.end([header, ...withoutKey, ...rows].join('\n'));
     expect(await piped.ended(), piped.stderr).toBe(0);
     const found = (await run('export', '--database', 'piped', ...data)).stdout.trimEnd().split('\n');
-    expect(contentOf(`${found.slice(0, 600).join('\n')}\n`)).toEqual(contentOf(expected));
-    expect(found).toHaveLength(1_200);
+    expect(contentOf(`${found.slice(0, IDENTITIES).join('\n')}\n`)).toEqual(contentOf(expected));
+    expect(found).toHaveLength(2 * IDENTITIES);
   }
 });
 
