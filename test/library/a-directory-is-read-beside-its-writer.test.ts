@@ -333,14 +333,15 @@ test('no answer mixes two commits while another process writes, and is killed an
     const loops = Promise.all(Array.from({ length: checks.length }, (_, at) => loop(at)));
     const killing = async () => {
       for (let kill = 0; kill < KILLS && !stopped && failed.length === 0; kill += 1) {
-        await sleep(200 + random.below(1_000));
+        await sleep(200 + random.below(inFull(1_000, 200)));
         if (failed.length > 0) break;
         child!.kill('SIGKILL');
         await once(child!, 'exit');
         if (kill % 3 === 1) await sleep(50);
         await start(kill + 2);
       }
-      await sleep(500);
+      while (!stopped && (counts.full === 0 || counts.rounds.size <= 3 || counts.texts === 0))
+        await sleep(10);
     };
     await Promise.race([loops, killing()]);
     stopped = true;

@@ -27,6 +27,9 @@ async function syncUntil(directory: string, file: string, commits: number): Prom
   await exit;
 }
 
+/** The rows of a source, and the commits that a pass of all of them has at least. */
+const [ROWS, COMMITS] = inFull([4_500, 19] as const, [2_000, 9] as const);
+
 test('a pass that is killed deletes nothing, and the next one completes it', async () => {
   const random = new Random(7);
   const root = mkdtempSync(path.join(tmpdir(), 'cosift-sync-'));
@@ -38,7 +41,7 @@ test('a pass that is killed deletes nothing, and the next one completes it', asy
     const rows: Rows = new Map();
     const contentOf = (of: Rows) => [...of.values()].map(({ sku }) => `shop/${sku}`).sort();
     const add = (sku: string) => rows.set(sku, { sku, name: `article ${random.below(9_999)}` });
-    for (let at = 0; at < 4_500; at++) add(`a${at}`);
+    for (let at = 0; at < ROWS; at++) add(`a${at}`);
     let stored: Rows = new Map();
     let inStepAsOf: Date | undefined;
     for (let round = 0; round < inFull(10, 2); round++) {
@@ -56,7 +59,7 @@ test('a pass that is killed deletes nothing, and the next one completes it', asy
         stored = new Map();
         inStepAsOf = undefined;
       }
-      await syncUntil(directory, file, 1 + random.below(19));
+      await syncUntil(directory, file, 1 + random.below(COMMITS));
       const cosift = await open(directory, { models });
       const facts = cosift.database('facts');
       const keys = async () => {
