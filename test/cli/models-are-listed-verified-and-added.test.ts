@@ -1,11 +1,13 @@
-import { appendFile, writeFile } from 'node:fs/promises';
+import { appendFile, cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { open } from 'cosift';
 import { expect, test } from 'vitest';
 import { isDirectory } from '../../src/databases/index.js';
 import { EmbeddingsServer } from '../helpers/embeddings-server.js';
 import { cosift, temporaryDirectory } from '../helpers/processes.js';
-import { smallModel } from '../helpers/small-model.js';
+
+const BUILT_IN = fileURLToPath(new URL('../../models/all-MiniLM-L6-v2', import.meta.url));
 
 test('an added model is found by its name, and a changed file is a problem of its databases', async () => {
   const directory = await temporaryDirectory();
@@ -15,7 +17,7 @@ test('an added model is found by its name, and a changed file is a problem of it
   expect(isDirectory(data)).toBe(false);
 
   const mine = join(directory, 'mine');
-  smallModel(mine);
+  await cp(BUILT_IN, mine, { recursive: true, dereference: true });
   expect(await cosift('model', 'add', mine, '--data', data)).toMatchObject({ code: 0, stderr: '' });
   expect(await cosift('model', 'add', mine, '--data', data)).toMatchObject({
     code: 1,
@@ -25,8 +27,10 @@ test('an added model is found by its name, and a changed file is a problem of it
   await library.createDatabase('facts', { model: 'mine' });
   await library.close();
   const listed = await cosift('model', 'list', '--data', data);
-  expect(listed.stdout).toMatch(/\nmine +4 +64 +[\d.]+ kB +[0-9a-f]{12} +facts +/);
-  expect((await cosift('model', 'verify', 'mine', '--data', data)).stdout).toMatch(/^ok +mine +4 dimensions/);
+  expect(listed.stdout).toMatch(/\nmine +384 +256 +[\d.]+ MB +[0-9a-f]{12} +facts +/);
+  expect((await cosift('model', 'verify', 'mine', '--data', data)).stdout).toMatch(
+    /^ok +mine +384 dimensions/,
+  );
 
   await appendFile(join(data, 'models/mine/tokenizer.json'), ' ');
   const changed = await cosift('model', 'verify', '--data', data);

@@ -8,7 +8,7 @@ import { inFull } from '../helpers/full.js';
 /** The size of the longest document, in bytes. */
 const LONGEST = inFull(200_000, 20_000);
 const DOCUMENTS = inFull(50, 5);
-const QUESTIONS = inFull(400, 50);
+const QUESTIONS = inFull(400, 30);
 
 /**
  * The documents of this project in one file of 200 kB; then each of them, and Markdown files of its dependencies. The reference
