@@ -1,4 +1,3 @@
-import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { inFull } from '../helpers/full.js';
 import { inBrowser, type Tab } from './browser.js';
