@@ -200,7 +200,8 @@ export class DatabaseCatalog {
 /** Parses a description without its columns, which come last and may be thousands. */
 function withoutColumns(json: Uint8Array): Omit<StoredDatabase, 'columns'> {
   const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
-  // Other lists of columns have names. No text of JSON has a quotation mark that is not escaped.
+  // The only list named columns whose items are objects. A string cannot contain it, because its quotation marks are escaped.
+  // It is searched for from the start, because the list may be long. An empty one is at the end.
   const found = text.indexOf(',"columns":[{');
   return JSON.parse(`${text.toString('utf8', 0, found === -1 ? text.lastIndexOf(',"columns":[') : found)}}`);
 }

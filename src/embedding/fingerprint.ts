@@ -9,6 +9,9 @@ import type { ModelDirectory } from './model-directory.js';
 /** Increased when this code makes different vectors from the same files. */
 const VECTORS_VERSION = 1;
 
+/** File systems round times. A file that has changed since may change again, and have the same times. */
+const ROUNDING_MS = 2_000;
+
 /** The fingerprints of models whose files this process has read, by their settings and the states of their files. */
 const known = new Map<string, Promise<string>>();
 
@@ -29,10 +32,14 @@ export async function fingerprintOf(directory: ModelDirectory): Promise<string> 
     ...(tokenizer.length > 0 && { tokenizer }),
   });
   const files = await filesOf(directory);
-  const key = JSON.stringify([settings, await Promise.all(files.map(stateOf))]);
+  const states = await Promise.all(files.map(stateOf));
+  const key = JSON.stringify([settings, states.map(({ state }) => state)]);
   const fingerprint = known.get(key) ?? hashOf(settings, files);
-  known.set(key, fingerprint);
-  fingerprint.catch(() => known.delete(key));
+  const settledNs = (Date.now() - ROUNDING_MS) * 1e6;
+  if (!known.has(key) && states.every(({ changedNs }) => changedNs < settledNs)) {
+    known.set(key, fingerprint);
+    fingerprint.catch(() => known.delete(key));
+  }
   return await fingerprint;
 }
 
@@ -53,10 +60,11 @@ async function filesOf({ graph, path, layers }: ModelDirectory): Promise<string[
   ];
 }
 
-/** What changes with the bytes of a file. */
-async function stateOf(file: string): Promise<string[]> {
+/** What changes with the bytes of a file, and when it last did. */
+async function stateOf(file: string): Promise<{ state: string[]; changedNs: number }> {
   const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
-  return [file, ...[dev, ino, size, mtimeNs, ctimeNs].map(String)];
+  const state = [file, ...[dev, ino, size, mtimeNs, ctimeNs].map(String)];
+  return { state, changedNs: Math.max(Number(mtimeNs), Number(ctimeNs)) };
 }
 
 async function hashOf(settings: string, files: readonly string[]): Promise<string> {

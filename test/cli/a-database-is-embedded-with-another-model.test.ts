@@ -7,9 +7,11 @@ import { inFull, testInFull } from '../helpers/full.js';
 import { HeldModel } from '../helpers/held-model.js';
 import { Command, cosift, KEY, serve, temporaryDirectory } from '../helpers/processes.js';
 
-const RECORDS = inFull(900, 200);
-/** The requests of 32 texts that are responded to before a stop. */
-const REQUESTS = inFull(10, 3);
+const RECORDS = inFull(900, 300);
+/** The records that are stored together. */
+const BATCH = 256;
+/** Requests until a batch is stored: one that loads the model, 8 of 32 texts, and one of the next batch. */
+const REQUESTS = 10;
 const TEXT = 'something cold and old';
 
 const recordOf = (id: number) => {
@@ -56,14 +58,15 @@ test('of a data directory; stopped, the same command goes on', async () => {
     stderr: expect.stringContaining('--model or --cancel'),
   });
 
+  const store = join(data, 'databases/d/records.sqlite');
   const isBegun = () => {
-    const store = join(data, 'databases/d/records.sqlite');
     return sql(store, "SELECT 1 FROM meta WHERE key = 'next_settings'").length > 0;
   };
   const stopped = async () => {
     model.allow(REQUESTS);
     const command = new Command([...args, '--model', 'first']);
     await model.untilWaiting();
+    await expect.poll(() => sql(store, 'SELECT id FROM next_records').length).toBe(BATCH);
     command.child.kill('SIGINT');
     expect(await command.ended(), command.stderr).toBe(130);
     expect(command.stderr).toMatch(
@@ -77,8 +80,11 @@ test('of a data directory; stopped, the same command goes on', async () => {
   await stopped();
   expect(await search()).toBe(old);
   expect(isBegun()).toBe(true);
+  const sent = model.requests.length;
   const done = await cosift(...args, '--model', 'first');
   expect(done).toMatchObject({ code: 0, stderr: '' });
+  // Without the batch that is stored, but with a text that loads the model.
+  expect(model.requests.slice(sent).flat().length).toBeLessThanOrEqual(RECORDS - BATCH + 1);
   expect(done.stdout).toMatch(new RegExp(`^${RECORDS} records of "d" have vectors of first`));
   expect(isBegun()).toBe(false);
   expect(await search()).not.toBe(old);

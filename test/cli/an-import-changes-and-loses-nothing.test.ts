@@ -66,7 +66,7 @@ test('CSV: a declared type is used, and a value that it cannot hold is reported'
 test.each(['a.csv', 'a.ndjson'])(
   'a row without an id is neither overwritten nor overwrites: %s',
   async (name) => {
-    // More than a call takes.
+    // More than a batch of the import takes.
     const ROWS = inFull(3_000, 600);
     const all = (ROWS + 1).toLocaleString('en-US');
     const rows = Array.from({ length: ROWS }, (_, at) => ({ id: at + 1, name: `row ${at + 1}` }));

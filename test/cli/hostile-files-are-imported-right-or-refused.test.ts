@@ -11,7 +11,7 @@ const MEBIBYTE = 1 << 20;
 
 const BLOCK = gzipSync(Buffer.alloc(25 * MEBIBYTE, 'y'), { level: 1 });
 
-/** Writes a file of 300 MiB of equal characters after a beginning, compressed: a series of gzip data is one. */
+/** Writes a file of 300 MiB of equal characters after a beginning, compressed: concatenated gzip files are a gzip file. */
 async function bomb(start: string): Promise<string> {
   const file = join(await temporaryDirectory(), 'bomb');
   await writeFile(file, [gzipSync(start), ...Array<Uint8Array>(12).fill(BLOCK)]);

@@ -70,7 +70,8 @@ test.each(Object.entries(DAMAGES))('%s', async (kind, damages) => {
 test('nothing is reported of directories that are in order, and nothing in them changes', async () => {
   const kinds = Object.keys(HEALTHY);
   // What has no index files cannot lack one of them.
-  const [alone, others] = [['as it was left'], ['without index files']];
+  const alone = ['as it was left'];
+  const others = ['without index files'];
   const rest = kinds.filter((kind) => !alone.includes(kind) && !others.includes(kind));
   for (const together of inFull(
     kinds.map((kind) => [kind]),

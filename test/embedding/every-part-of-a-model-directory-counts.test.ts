@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { fingerprintOf as fingerprint } from '../../src/embedding/fingerprint.js';
 import { createEmbedder, type Embedder, readModelDirectory } from '../../src/embedding/index.js';
 import { HIDDEN, LOOKUP, type SmallModel, STATES, smallModel, statesOf } from '../helpers/small-model.js';
@@ -238,6 +238,29 @@ test('whatever changes a vector changes the fingerprint', async () => {
   expect(await fingerprintOf({ files: { 'tokenizer_config.json': { model_max_length: 9 } } })).toBe(
     prints[0],
   );
+});
+
+test('so does a change in place, whatever the times of the file are', async () => {
+  const directory = directoryOf({});
+  const file = join(directory, 'tokenizer.json');
+  const read = async () => fingerprint(await readModelDirectory(directory));
+  const now = Date.now();
+  // At once, and when the fingerprint has been kept.
+  for (const [at, word] of [
+    [now, 'blue'],
+    [now + 3_600_000, 'glue'],
+  ] as const) {
+    vi.spyOn(Date, 'now').mockReturnValue(at);
+    const before = await read();
+    expect(await read()).toBe(before);
+    const { atime, mtime } = statSync(file);
+    const text = readFileSync(file, 'utf8');
+    expect(text).toContain(word);
+    writeFileSync(file, text.replaceAll(word, 'clue'));
+    utimesSync(file, atime, mtime);
+    expect(await read()).not.toBe(before);
+    writeFileSync(file, text.replaceAll(word, 'glue'));
+  }
 });
 
 test.each(['model.onnx_data', 'weights.bin'])('weights beside the graph count: %s', async (file) => {

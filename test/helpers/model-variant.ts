@@ -18,8 +18,3 @@ export function firstTokenModel(directory: string): string {
   const pooling = { word_embedding_dimension: 384, pooling_mode_cls_token: true };
   return modelVariant(directory, '1_Pooling/config.json', pooling);
 }
-
-/** Makes a model that takes only the first words of a text. */
-export function shortModel(directory: string): string {
-  return modelVariant(directory, 'sentence_bert_config.json', { max_seq_length: 5 });
-}

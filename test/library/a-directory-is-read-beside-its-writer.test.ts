@@ -340,8 +340,8 @@ test('no answer mixes two commits while another process writes, and is killed an
         if (kill % 3 === 1) await sleep(50);
         await start(kill + 2);
       }
-      while (!stopped && (counts.full === 0 || counts.rounds.size <= 3 || counts.texts === 0))
-        await sleep(10);
+      const isSeen = () => counts.full > 0 && counts.rounds.size > 3 && counts.texts > 0;
+      while (!stopped && failed.length === 0 && !isSeen()) await sleep(10);
     };
     await Promise.race([loops, killing()]);
     stopped = true;

@@ -52,7 +52,7 @@ test('agents and a service work on one directory, whichever of them starts and e
   const data = await factsDirectory();
   const { command } = await serve(data);
   await writeFile(path.join(data, 'admin.key'), KEY);
-  const early = await Agent.overStdio(['--data', data, '--allow-write']);
+  const early = await Agent.overStdio(['--data', data, '--allow-write'], ERAS[0]);
   const late = await Agent.overStdio(['--data', data, '--key', KEY]);
   const record = { id: 500, data: { name: 'Tallest of all', description: 'a tower taller than all others' } };
   expect((await early.call('upsert', { database: 'facts', records: [record] })).structured.created).toBe(1);
@@ -160,20 +160,26 @@ test('a service elsewhere is reached by its address, within its key', async () =
   expect([isError, text]).toEqual([true, expect.stringContaining('another key')]);
 });
 
+/** The tools of an agent at `place` with a key that may search, of the service at `url`. */
+async function toolsOfSearching(place: string[], url: string, adminKey: string): Promise<string[]> {
+  const created = await cosift(
+    ...['key', 'create', '--name', 'a', '--actions', 'search', '--url', url, '--key', adminKey],
+  );
+  const agent = await Agent.overStdio([...place, '--key', created.stdout.trim(), '--allow-write']);
+  return await agent.tools();
+}
+
+const SEARCHING = ['list_databases', 'search', 'query'];
+
 test('the tools are those that the key may use', async () => {
-  const toolsOf = async (place: string[], url: string, adminKey: string) => {
-    const created = await cosift(
-      ...['key', 'create', '--name', 'a', '--actions', 'search', '--url', url, '--key', adminKey],
-    );
-    const agent = await Agent.overStdio([...place, '--key', created.stdout.trim(), '--allow-write']);
-    return await agent.tools();
-  };
   const { url, adminKey } = await elsewhere();
-  const tools = ['list_databases', 'search', 'query'];
-  expect(await toolsOf(['--url', url], url, adminKey)).toEqual(tools);
-  if (inFull(false, true)) return;
+  expect(await toolsOfSearching(['--url', url], url, adminKey)).toEqual(SEARCHING);
+});
+
+testInFull('the tools are those that the key may use at the server of a directory', async () => {
   const data = await factsDirectory();
-  expect(await toolsOf(['--data', data], (await serve(data)).url, KEY)).toEqual(tools);
+  const { url } = await serve(data);
+  expect(await toolsOfSearching(['--data', data], url, KEY)).toEqual(SEARCHING);
 });
 
 test('a directory that another program has open is refused with what helps', async () => {

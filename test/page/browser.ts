@@ -14,7 +14,8 @@ const BROWSER = BROWSERS.find((file) => existsSync(file));
 /**
  * The browser of this process, with which it ends.
  *
- * Tests share its contexts, by their options: a new one loads and compiles the page anew. The page stores things for its tab only.
+ * Tests share its contexts, by their options, because a new one loads and compiles the page again. The page stores data in
+ * `sessionStorage` only, which belongs to a tab.
  */
 class Browser {
   // The sandbox needs rights that containers lack.
@@ -32,7 +33,7 @@ class Browser {
   async forget(): Promise<void> {
     const contexts = [...this.#contexts.values()];
     this.#contexts.clear();
-    await Promise.all(contexts.map(async (context) => (await context).close()));
+    await Promise.allSettled(contexts.map(async (context) => (await context).close()));
   }
 }
 
@@ -80,7 +81,7 @@ export function inBrowser(
         await body({ service, open });
         isReusable = !tabs.some((tab) => tab.hasChangedContext);
       } finally {
-        await Promise.all(tabs.map(({ page }) => page.close()));
+        await Promise.allSettled(tabs.map(({ page }) => page.close()));
         if (!isReusable) await browser?.forget();
       }
       for (const tab of tabs) expect(tab.faults).toEqual([]);

@@ -123,8 +123,9 @@ function* bodiesOf(
   for (const { path, before, after, maxItems } of places) {
     const depth = path.split('/').length;
     // Of the depths of a filter: the first ones, and the last.
-    if (depth > inFull(6, 2) && depth < deepest) continue;
-    for (const kind of inFull(Object.keys(ITEMS), ['zeros', 'arrays of numbers'])) {
+    if (depth > inFull(6, 3) && depth < deepest) continue;
+    const few = depth < 3 || depth === deepest ? ['zeros', 'arrays of numbers'] : ['zeros'];
+    for (const kind of inFull(Object.keys(ITEMS), few)) {
       const item = ITEMS[kind]!;
       for (const other of inFull(others, kind === 'zeros' ? others : [''])) {
         const start = before.replace('{', `{${other}`);

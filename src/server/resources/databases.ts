@@ -150,7 +150,7 @@ async function listOf(
   return concatenated([Buffer.from('{"databases":['), ...parts, Buffer.from(']}')]);
 }
 
-/** Puts bytes together, {@link COPIED_BYTES} of all lists in a turn of the event loop. */
+/** Concatenates `parts`. More than {@link COPIED_BYTES} are copied in slices: one of all lists in a turn of the event loop. */
 async function concatenated(parts: readonly Uint8Array[]): Promise<Buffer> {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   if (length <= COPIED_BYTES) return Buffer.concat(parts, length);

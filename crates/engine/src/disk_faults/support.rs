@@ -30,7 +30,10 @@ pub(super) fn faults(operations: &[&str]) -> Vec<(usize, i32, bool)> {
 }
 
 /// Every `step`th of `all`; all of them where every test runs in full (`npm run test:all`).
+///
+/// `step` is odd, because [`faults`] has each one twice: of one operation, and of all that follow.
 pub(super) fn sampled<T>(all: impl IntoIterator<Item = T>, step: usize) -> impl Iterator<Item = T> {
+    assert!(step % 2 == 1, "an even step");
     let is_full = std::env::var_os("TESTS_IN_FULL").is_some();
     all.into_iter().step_by(if is_full { 1 } else { step })
 }

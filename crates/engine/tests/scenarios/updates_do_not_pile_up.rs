@@ -31,7 +31,7 @@ fn when_all_records_change_again_and_again() {
     let vectors = Vectors::new(8, &mut random);
     let mut oracle = Oracle::default();
     let mut once = 0;
-    for round in 0..in_full(6, 3) {
+    for round in 0..in_full(6, 4) {
         // Each batch updates records in another order, so that it replaces a few records of every block.
         let mut ids: Vec<u64> = (1..=12_000).collect();
         (1..ids.len()).for_each(|at| ids.swap(at, random.below(at + 1)));
