@@ -104,7 +104,9 @@ const BATCHES: Partial<Record<keyof typeof SERVICE_COMPONENTS, keyof typeof SERV
 
 /** Batches of the largest searches, which are as long as they may be. */
 function* batchesOf(name: keyof typeof SERVICE_COMPONENTS): Generator<[string, string]> {
-  for (const [description, search] of bodiesOf(name, [''])) {
+  // Other kinds of items are in single searches.
+  const kinds = ['zeros', 'arrays of numbers', 'nested groups'];
+  for (const [description, search] of bodiesOf(name, [''], kinds)) {
     const count = Math.floor((searchesBytes(LIMITS) - '{"searches":[]}'.length) / (search.length + 1));
     const searches = Array<string>(Math.min(count, MAX_SEARCHES)).fill(search);
     yield [`${searches.length} searches: ${description}`, `{"searches":[${searches.join(',')}]}`];
@@ -115,6 +117,7 @@ function* batchesOf(name: keyof typeof SERVICE_COMPONENTS): Generator<[string, s
 function* bodiesOf(
   name: keyof typeof SERVICE_COMPONENTS,
   others = ['', '"other":0,'],
+  kinds = Object.keys(ITEMS),
 ): Generator<[string, string]> {
   const places = [...arraysOf(SERVICE_COMPONENTS[name], { path: '', before: '', after: '' }, [])];
   const deepest = Math.max(...places.map(({ path }) => path.split('/').length));
@@ -125,7 +128,7 @@ function* bodiesOf(
     // Of the depths of a filter: the first ones, and the last.
     if (depth > inFull(6, 3) && depth < deepest) continue;
     const few = depth < 3 || depth === deepest ? ['zeros', 'arrays of numbers'] : ['zeros'];
-    for (const kind of inFull(Object.keys(ITEMS), few)) {
+    for (const kind of inFull(kinds, few)) {
       const item = ITEMS[kind]!;
       for (const other of inFull(others, kind === 'zeros' ? others : [''])) {
         const start = before.replace('{', `{${other}`);

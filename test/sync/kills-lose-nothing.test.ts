@@ -15,10 +15,10 @@ import { Random } from '../helpers/random.js';
 import { createItems, differences, itemsIn, write } from './written-table.js';
 
 /** Kills of each victim, half of them during the first load. */
-const KILLS = Number(process.env.KILLS ?? inFull(6, 2));
+const KILLS = Number(process.env.KILLS ?? inFull(4, 2));
 const WRITERS = 4;
 /** Enough to be read in several transactions. */
-const ROWS = inFull(10_000, 3_000);
+const ROWS = inFull(6_000, 3_000);
 
 const FAULTY = fileURLToPath(new URL('./a-sync-with-a-fault.mjs', import.meta.url));
 
