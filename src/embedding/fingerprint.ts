@@ -9,7 +9,7 @@ import type { ModelDirectory } from './model-directory.js';
 /** Increased when this code makes different vectors from the same files. */
 const VECTORS_VERSION = 1;
 
-/** File systems round times. A file that has changed since may change again, and have the same times. */
+/** File systems round times. A file that has changed since then may change again, and keep its times. */
 const ROUNDING_MS = 2_000;
 
 /** The fingerprints of models whose files this process has read, by their settings and the states of their files. */
@@ -34,9 +34,11 @@ export async function fingerprintOf(directory: ModelDirectory): Promise<string> 
   const files = await filesOf(directory);
   const states = await Promise.all(files.map(stateOf));
   const key = JSON.stringify([settings, states.map(({ state }) => state)]);
-  const fingerprint = known.get(key) ?? hashOf(settings, files);
+  const kept = known.get(key);
+  if (kept !== undefined) return await kept;
+  const fingerprint = hashOf(settings, files);
   const settledNs = (Date.now() - ROUNDING_MS) * 1e6;
-  if (!known.has(key) && states.every(({ changedNs }) => changedNs < settledNs)) {
+  if (states.every(({ changedNs }) => changedNs < settledNs)) {
     known.set(key, fingerprint);
     fingerprint.catch(() => known.delete(key));
   }

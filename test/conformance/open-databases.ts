@@ -22,5 +22,5 @@ export interface OpenedDatabases {
 export interface OpenDatabases {
   (options?: OpenOptions): Promise<OpenedDatabases>;
   /** Why the tests have small rounds only; undefined where they run whole. */
-  readonly isShort?: string | undefined;
+  readonly shortBecause?: string | undefined;
 }

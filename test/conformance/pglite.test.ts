@@ -8,7 +8,7 @@ import { openOver } from './reopenable.js';
 import { SHORT_ON_SERVERS } from './rounds.js';
 
 // The same store runs whole on a server, where there is one.
-const isShort = NO_SERVER === undefined ? 'only on a PostgreSQL server' : SHORT_ON_SERVERS;
+const shortBecause = NO_SERVER === undefined ? 'only on a PostgreSQL server' : SHORT_ON_SERVERS;
 
 /** Opens a PostgreSQL of its own, in this process. */
 const open = openOver(async () => {
@@ -17,7 +17,7 @@ const open = openOver(async () => {
     open: (limits) => new PostgresStore(database.again(), limits),
     remove: () => database.destroy(),
   };
-}, isShort);
+}, shortBecause);
 
 if (NO_SERVER !== undefined || inFull(true, false)) describeContract('PostgreSQL in this process', open);
 else test('PostgreSQL in this process', onlyInFull);

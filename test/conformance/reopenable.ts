@@ -29,8 +29,8 @@ interface Place {
   remove?(): Promise<void>;
 }
 
-/** Opens services over stores that `makePlace` makes. `isShort` is that of {@link OpenDatabases}. */
-export function openOver(makePlace: () => Promise<Place>, isShort?: string): OpenDatabases {
+/** Opens services over stores that `makePlace` makes. `shortBecause` is that of {@link OpenDatabases}. */
+export function openOver(makePlace: () => Promise<Place>, shortBecause?: string): OpenDatabases {
   const openOne: OpenDatabases = async ({ limits = LIMITS, models = {} } = {}) => {
     const { open, remove } = await makePlace();
     const openDatabases = async () => {
@@ -40,5 +40,5 @@ export function openOver(makePlace: () => Promise<Place>, isShort?: string): Ope
     };
     return reopenable(openDatabases, remove);
   };
-  return Object.assign(openOne, { isShort });
+  return Object.assign(openOne, { shortBecause });
 }

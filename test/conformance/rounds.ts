@@ -7,7 +7,7 @@ export const SHORT_ON_SERVERS: string | undefined = inFull(undefined, 'only in n
 
 /** `all`; `few` on a store whose tests have small rounds only. */
 export function timesOn<const All, const Few>(open: OpenDatabases, all: All, few: Few): All | Few {
-  return open.isShort === undefined ? all : few;
+  return open.shortBecause === undefined ? all : few;
 }
 
 /** `seeds` where tests run in full, otherwise the first. */
@@ -17,6 +17,6 @@ export function seedsOn(open: OpenDatabases, seeds: readonly number[]): readonly
 }
 
 /** `test` for what other tests have a small round of. */
-export function testWholeOn({ isShort }: OpenDatabases): (name: string, body: TestFunction) => void {
-  return (name, body) => test(name, isShort === undefined ? body : ({ skip }) => skip(isShort));
+export function testWholeOn({ shortBecause }: OpenDatabases): (name: string, body: TestFunction) => void {
+  return (name, body) => test(name, shortBecause === undefined ? body : ({ skip }) => skip(shortBecause));
 }

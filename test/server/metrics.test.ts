@@ -1,5 +1,4 @@
 import perfHooks from 'node:perf_hooks';
-import { setImmediate as otherWork } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { HeldModel } from '../helpers/held-model.js';
 import { fan, Service } from './service.js';
@@ -107,10 +106,10 @@ test('the metrics show a re-embedding until it is done or cancelled', async () =
   // One request loads the model. Later ones have 32 texts, so eight of them embed a batch of 256.
   model.allow(1);
   await start();
-  while (!model.isWaiting) await otherWork();
+  await model.untilWaiting();
   expect(await gauges()).toEqual({ [all]: 1200, [done]: 0 });
   model.allow(8);
-  while (!model.isWaiting) await otherWork();
+  await model.untilWaiting();
   expect(await gauges()).toEqual({ [all]: 1200, [done]: 256 });
   expect((await service.call('GET', path)).body).toMatchObject({ records: 1200, done: 256 });
   await service.call('DELETE', path);

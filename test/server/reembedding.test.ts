@@ -78,11 +78,6 @@ async function until(service: Service, wanted: (state: Reembedding) => boolean):
 
 const isDone = ({ state }: Reembedding) => state === 'done';
 
-/** Waits until the model holds a request. The batches before that request are stored. */
-async function untilHeld(model: HeldModel): Promise<void> {
-  while (!model.isWaiting) await otherWork();
-}
-
 /** Stops a service, and waits until the model has seen the end of the requests that it held. */
 async function stopHeld(service: Service, model: HeldModel): Promise<void> {
   await service.stop();
@@ -101,7 +96,8 @@ test('searches and writes go on, and see the one model or the other, never both'
       status: 202,
       body: { model: 'first', from: 'all-MiniLM-L6-v2', state: 'running', records: RECORDS },
     });
-    await untilHeld(model);
+    // The batches before the request that waits are stored.
+    await model.untilWaiting();
 
     let last = 10_000;
     const write = async () => {
@@ -188,7 +184,7 @@ testInFull('it goes on after a restart, waits where its model is missing, and ca
   await service.call('POST', PATH, { model: 'first' });
   const other = await service.call('POST', PATH, { model: 'short' });
   expect(other).toMatchObject({ status: 409, body: { code: 'reembedding_running' } });
-  await untilHeld(first);
+  await first.untilWaiting();
   const { body: middle } = await service.call('GET', PATH);
   expect(middle).toMatchObject({ state: 'running', done: BATCH, records: 900 });
   await stopHeld(service, first);
@@ -204,7 +200,7 @@ testInFull('it goes on after a restart, waits where its model is missing, and ca
 
   first.allow(FIRST_BATCH_REQUESTS);
   service = await Service.start({ data, models: held });
-  await untilHeld(first);
+  await first.untilWaiting();
   expect((await service.call('GET', PATH)).body).toMatchObject({ state: 'running', done: 2 * BATCH });
   first.allow(Number.POSITIVE_INFINITY);
   await until(service, isDone);
@@ -212,7 +208,7 @@ testInFull('it goes on after a restart, waits where its model is missing, and ca
 
   second.allow(FIRST_BATCH_REQUESTS);
   await service.call('POST', PATH, { model: 'second' });
-  await untilHeld(second);
+  await second.untilWaiting();
   expect((await service.call('GET', PATH)).body).toMatchObject({ state: 'running', done: BATCH });
   expect((await service.call('DELETE', PATH)).status).toBe(204);
   expect(await service.call('GET', PATH)).toMatchObject({

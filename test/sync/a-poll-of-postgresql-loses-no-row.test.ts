@@ -1,16 +1,15 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { NO_SERVER, PostgresServer, type PostgresVersion } from '../../scripts/postgres/server.js';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { isCode } from '../../src/errors.js';
 import type { Bookmark } from '../../src/sync/source.js';
 import { PostgresSource } from '../../src/sync/sources/postgres/source.js';
-import { inFull, testInFull } from '../helpers/full.js';
+import { inFull } from '../helpers/full.js';
 import { Random } from '../helpers/random.js';
 import { Follower } from './follower.js';
+import { testOnceOf, VERSIONS } from './postgres-versions.js';
 import { createItems, differences, itemsIn, write } from './written-table.js';
 
-const NEWEST: PostgresVersion = 18;
-const VERSIONS: PostgresVersion[] = [16, NEWEST];
 const WRITERS = 4;
 const TRANSACTIONS = inFull(600, 120);
 
@@ -19,8 +18,7 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
   (version) => {
     let server: PostgresServer;
     let url: string;
-    /** For what is the same in every version. */
-    const testOnce: typeof testInFull = version === NEWEST ? test : testInFull;
+    const testOnce = testOnceOf(version);
     beforeAll(async () => {
       server = await PostgresServer.start(version);
       url = await server.createDatabase();

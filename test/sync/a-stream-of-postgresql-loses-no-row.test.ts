@@ -4,19 +4,18 @@ import path from 'node:path';
 import { open } from 'cosift';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { NO_SERVER, PostgresServer, type PostgresVersion } from '../../scripts/postgres/server.js';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { statusLine } from '../../src/cli/sync/status-line.js';
 import { isCode } from '../../src/errors.js';
 import { describeSync } from '../../src/sync/index.js';
 import type { TableDefinition } from '../../src/sync/sources/definition.js';
 import { PostgresSource } from '../../src/sync/sources/postgres/source.js';
-import { inFull, testInFull } from '../helpers/full.js';
+import { inFull } from '../helpers/full.js';
 import { Random } from '../helpers/random.js';
 import { Follower } from './follower.js';
+import { NEWEST, testOnceOf, VERSIONS } from './postgres-versions.js';
 import { createItems, differences, itemsIn, write } from './written-table.js';
 
-const NEWEST: PostgresVersion = 18;
-const VERSIONS: PostgresVersion[] = [16, NEWEST];
 const WRITERS = 4;
 const TRANSACTIONS = inFull(500, 160);
 const DEFINITION = { table: 'items', columns: ['value'], stream: 'cosift_items' };
@@ -28,8 +27,7 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
     let server: PostgresServer;
     let url: string;
     let client: pg.Client;
-    /** For what is the same in every version. */
-    const testOnce: typeof testInFull = version === NEWEST ? test : testInFull;
+    const testOnce = testOnceOf(version);
     beforeAll(async () => {
       server = await PostgresServer.start(version);
       url = await server.createDatabase();

@@ -2,14 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { rename, rm } from 'node:fs/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { NO_SERVER, PostgresServer, type PostgresVersion } from '../../scripts/postgres/server.js';
+import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import type { TableDefinition } from '../../src/sync/sources/definition.js';
 import { PostgresSource } from '../../src/sync/sources/postgres/source.js';
-import { testInFull } from '../helpers/full.js';
 import { dataIn, Follower, openedBy } from './follower.js';
-
-const NEWEST: PostgresVersion = 18;
-const VERSIONS: PostgresVersion[] = [16, NEWEST];
+import { testOnceOf, VERSIONS } from './postgres-versions.js';
 
 describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
   `a table of PostgreSQL %i${NO_SERVER ? ` (${NO_SERVER})` : ''}`,
@@ -17,8 +14,7 @@ describe.skipIf(NO_SERVER !== undefined).each(VERSIONS)(
     let server: PostgresServer;
     let url: string;
     let client: pg.Client;
-    /** For what is the same in every version. */
-    const testOnce: typeof testInFull = version === NEWEST ? test : testInFull;
+    const testOnce = testOnceOf(version);
     const sql = async (...statements: string[]) => {
       for (const statement of statements) await client.query(statement);
     };
