@@ -8,8 +8,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use cosift_kernels::{
-    BLOCK_RECORDS, Candidate, Codec, Codes, Layout, Query, Residence, Scan, Steps, Wanted, exact,
-    kernel_name, refine, rotate, scan_codes,
+    BLOCK_RECORDS, Candidate, Codec, FullCodes, Layout, Query, Residence, Scan, Steps, Wanted,
+    exact, kernel_name, refine, refine_low, rotate, scan_codes,
 };
 
 const DIMS: usize = 384;
@@ -39,24 +39,27 @@ fn measure(name: &str, layout: Layout, records: usize) {
     let sample: Vec<f32> = (0..512).flat_map(|_| random.falling_unit()).collect();
     let codec = Codec::new(layout, Steps::train(&layout, &sample));
     // A thousand distinct vectors, repeated: the time of a scan does not depend on their values.
-    let mut distinct = Codes::new(layout, 1000);
+    let mut distinct = FullCodes::new(layout, 1000);
     let vectors: Vec<Vec<f32>> = (0..1000).map(|_| random.falling_unit()).collect();
     let encode = best(|| {
         for (slot, vector) in vectors.iter().enumerate() {
             codec.encode(vector, slot, &mut distinct);
         }
     });
-    let blocks: Vec<Codes> = (0..records)
+    let blocks: Vec<FullCodes> = (0..records)
         .step_by(BLOCK_RECORDS)
         .map(|first| {
-            let mut block = Codes::new(layout, BLOCK_RECORDS);
+            let mut block = FullCodes::new(layout, BLOCK_RECORDS);
             for record in first..records.min(first + BLOCK_RECORDS) {
-                block.push(&distinct, record % 1000);
+                block.push((&distinct.codes, &distinct.low), record % 1000);
             }
             block
         })
         .collect();
-    let bytes: usize = blocks.iter().map(|block| block.head_bytes().len()).sum();
+    let bytes: usize = blocks
+        .iter()
+        .map(|block| block.codes.head_bytes().len())
+        .sum();
     let queries: Vec<Query> = (0..64)
         .map(|_| codec.query(&random.falling_unit()))
         .collect();
@@ -64,7 +67,7 @@ fn measure(name: &str, layout: Layout, records: usize) {
     let read = best(|| {
         blocks
             .iter()
-            .map(|block| read(block.head_bytes()))
+            .map(|block| read(block.codes.head_bytes()))
             .fold(0, u64::wrapping_add)
     });
     let per_record = |seconds: f64| seconds * 1e9 / records as f64;
@@ -94,7 +97,7 @@ fn measure(name: &str, layout: Layout, records: usize) {
                         found,
                     })
                     .collect();
-                scan_codes(block, residence, &mut scans);
+                scan_codes(&block.codes, residence, &mut scans);
             }
         });
         println!(
@@ -112,8 +115,8 @@ fn measure(name: &str, layout: Layout, records: usize) {
     }
 }
 
-/// Measures pruning pass 2 for one record in `step`, each time after pass 1 has read the block, as in a search.
-fn measure_refine(blocks: &[Codes], query: &Query, step: usize) {
+/// Measures pruning passes 2 and 3 for one record in `step`, each time after pass 1 has read the block, as in a search.
+fn measure_refine(blocks: &[FullCodes], query: &Query, step: usize) {
     let mask = [u64::MAX; 64];
     let (mut fastest, mut rows) = (Duration::MAX, 0);
     for _ in 0..ROUNDS {
@@ -121,7 +124,7 @@ fn measure_refine(blocks: &[Codes], query: &Query, step: usize) {
         rows = 0;
         for block in blocks {
             scan_codes(
-                block,
+                &block.codes,
                 Residence::Memory,
                 &mut [Scan {
                     query,
@@ -132,7 +135,7 @@ fn measure_refine(blocks: &[Codes], query: &Query, step: usize) {
                     found: &mut Vec::new(),
                 }],
             );
-            let mut found: Vec<Candidate> = (0..block.records())
+            let mut found: Vec<Candidate> = (0..block.codes.records())
                 .step_by(step)
                 .map(|slot| Candidate {
                     slot: slot as u16,
@@ -147,7 +150,8 @@ fn measure_refine(blocks: &[Codes], query: &Query, step: usize) {
                 counted: None,
             };
             let begun = Instant::now();
-            refine(block, query, &mut wanted, &mut found);
+            refine(&block.codes, query, &mut wanted, &mut found);
+            refine_low(&block.codes, &block.low, query, &mut wanted, &mut found);
             duration += begun.elapsed();
             black_box(found);
         }

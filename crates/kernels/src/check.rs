@@ -1,7 +1,7 @@
 //! Compares a kernel with the reference on random blocks.
 
 use crate::codec::Codec;
-use crate::codes::Codes;
+use crate::codes::{Codes, FullCodes};
 use crate::kernel::Kernel;
 use crate::layout::{BLOCK_RECORDS, Layout};
 use crate::nearness::Nearness;
@@ -56,9 +56,9 @@ pub(crate) fn agrees_on(
     let dims = layout.dims();
     let sample: Vec<f32> = (0..4).flat_map(|_| random.unit(dims)).collect();
     let codec = Codec::new(layout, Steps::train(&layout, &sample));
-    let mut codes = Codes::new(layout, records);
+    let mut full = FullCodes::new(layout, records);
     for slot in 0..records {
-        codec.encode(&random.unit(dims), slot, &mut codes);
+        codec.encode(&random.unit(dims), slot, &mut full);
     }
     let matrix: Vec<f32> = (0..dims).flat_map(|_| random.unit(dims)).collect();
     let vectors: Vec<f32> = (0..5).flat_map(|_| random.unit(dims)).collect();
@@ -83,7 +83,7 @@ pub(crate) fn agrees_on(
     };
     [Masks::Dense, Masks::Sparse]
         .into_iter()
-        .all(|masks| searches_agree(kernel, &codec, &codes, masks, queries, &mut random))
+        .all(|masks| searches_agree(kernel, &codec, &full, masks, queries, &mut random))
         && exact == crate::exact::exact(&left, &right)
         && ranges_agree(kernel, records, &mut random)
         && places_agree(kernel, &mut random)
@@ -98,7 +98,7 @@ pub(crate) fn agrees_on(
 fn searches_agree(
     kernel: &Kernel,
     codec: &Codec,
-    codes: &Codes,
+    FullCodes { codes, low }: &FullCodes,
     masks: Masks,
     queries: usize,
     random: &mut Random,
@@ -141,7 +141,11 @@ fn searches_agree(
         reference::refine(codes, query, one, &mut expected);
         // SAFETY: as above; the candidates are records.
         unsafe { (kernel.refine)(codes, query, other, &mut found) };
-        same(&found, &expected) && slots[0] == slots[1]
+        let refined = same(&found, &expected);
+        reference::refine_low(codes, low, query, one, &mut expected);
+        // SAFETY: as above; the low nibbles are those of the records.
+        unsafe { (kernel.refine_low)(codes, low, query, other, &mut found) };
+        refined && same(&found, &expected) && slots[0] == slots[1]
     });
     refined
         && scanned

@@ -1,7 +1,7 @@
 //! Quantisation: from unit vectors to codes.
 
 use crate::axis;
-use crate::codes::{Codes, RecordCodes, RecordMeta, RowResiduals, rounded_up};
+use crate::codes::{FullCodes, RecordCodes, RecordMeta, RowResiduals, rounded_up};
 use crate::layout::{Layout, UNIT};
 use crate::nibbles::{MAX_FINE_CODE, fine_parts, high_nibble};
 use crate::query::Query;
@@ -52,8 +52,9 @@ impl Codec {
     /// # Panics
     /// When the vector has more components than the layout or a norm above 1, `codes` has another layout, or `slot` is
     /// beyond the next record or at [`BLOCK_RECORDS`](crate::BLOCK_RECORDS).
-    pub fn encode(&self, rotated: &[f32], slot: usize, codes: &mut Codes) {
-        assert_eq!(codes.layout(), self.layout, "codes have the codec's layout");
+    pub fn encode(&self, rotated: &[f32], slot: usize, codes: &mut FullCodes) {
+        let layout = codes.codes.layout();
+        assert_eq!(layout, self.layout, "codes have the codec's layout");
         assert!(
             rotated.len() <= self.layout.dims(),
             "vector fits the layout"

@@ -1,27 +1,33 @@
-//! The codes of one block.
+//! The codes of one block: those that stay in memory, and all of them while they are made.
 
 use crate::aligned::AlignedBytes;
 use crate::layout::{
     BLOCK_RECORDS, Layout, META_FIELD_BYTES, Plane, ROW_RESIDUAL_BYTES, TILE_RECORDS, UNIT,
 };
-use crate::nibbles::{high_nibble, low_nibble};
+use crate::low_nibbles::LowNibbles;
+use crate::nibbles::high_nibble;
+use crate::plane_rows::{PlaneRows, nibble_pairs, sum_of_squares};
 
-/// The packed codes of up to [`BLOCK_RECORDS`] records; [`Layout`] describes the position of each byte.
+/// The packed codes of up to [`BLOCK_RECORDS`] records without their [`LowNibbles`]; [`Layout`] describes the position of each
+/// byte.
 pub struct Codes {
     layout: Layout,
     records: usize,
     head: AlignedBytes,
-    /// By [`Plane`]: rows, then [`ROW_OVERREAD`] bytes.
-    rest: [AlignedBytes; 4],
+    tail_high: PlaneRows,
     /// Of each record; none if the head holds all codes.
     residuals: Vec<RowResiduals>,
     /// The largest sum of squares of a record's low nibbles in the tail.
     largest_tail_low: u32,
 }
 
-/// Readable bytes after the last row. Kernels read 64 bytes at a time, so they read past the end of a shorter row. The bytes
-/// past the end are multiplied with zeros of the query.
-pub(crate) const ROW_OVERREAD: usize = 64;
+/// The codes of up to [`BLOCK_RECORDS`] records with their low nibbles.
+pub struct FullCodes {
+    /// Those that searches always need.
+    pub codes: Codes,
+    /// The low nibbles of the same records.
+    pub low: LowNibbles,
+}
 
 /// The scale, residuals and norm of one record, in units of 1/65535.
 #[derive(Clone, Copy)]
@@ -69,20 +75,12 @@ pub(crate) fn rounded_up(value: f64) -> u16 {
 }
 
 impl Codes {
-    /// Codes of no records, with capacity for `capacity` records.
-    #[must_use]
-    pub fn new(layout: Layout, capacity: usize) -> Self {
-        let rest = Plane::ALL.map(|plane| {
-            let bytes = capacity * layout.plane_bytes(plane) + ROW_OVERREAD;
-            let mut rows = AlignedBytes::with_capacity(bytes);
-            rows.resize(ROW_OVERREAD);
-            rows
-        });
+    fn new(layout: Layout, capacity: usize) -> Self {
         Self {
             layout,
             records: 0,
             head: AlignedBytes::with_capacity(layout.head_bytes(capacity)),
-            rest,
+            tail_high: PlaneRows::new(layout.plane_bytes(Plane::TailHigh), capacity),
             residuals: Vec::with_capacity(if layout.has_rest() { capacity } else { 0 }),
             largest_tail_low: 0,
         }
@@ -101,19 +99,19 @@ impl Codes {
             return None;
         }
         let mut codes = Self::new(layout, records);
+        let bytes_of = |plane| records * layout.plane_bytes(plane);
+        let (tail_high, others) =
+            PlaneRows::split_from(rest, layout.plane_bytes(Plane::TailHigh), records);
+        codes.tail_high = tail_high;
         codes.resize(records);
         codes.head.as_mut_bytes().copy_from_slice(head);
-        let mut others = rest;
-        for plane in Plane::ALL {
-            let (rows, after) = others.split_at(records * layout.plane_bytes(plane));
-            codes.rest[plane as usize].as_mut_bytes()[..rows.len()].copy_from_slice(rows);
-            others = after;
+        let others = &others[bytes_of(Plane::CoarseLow)..];
+        let (tail_low, others) = others.split_at(bytes_of(Plane::TailLow));
+        for row in tail_low.chunks_exact(layout.plane_bytes(Plane::TailLow).max(1)) {
+            codes.note_tail_low(row);
         }
-        let rows = others.as_chunks().0.iter();
-        codes.residuals = rows.copied().map(RowResiduals::from_bytes).collect();
-        for slot in 0..records {
-            codes.note_tail_low(slot);
-        }
+        let residuals = others[bytes_of(Plane::FineLow)..].as_chunks().0.iter();
+        codes.residuals = residuals.copied().map(RowResiduals::from_bytes).collect();
         Some(codes)
     }
 
@@ -135,14 +133,24 @@ impl Codes {
         self.head.as_bytes()
     }
 
-    /// The planes one after the other, then the residuals; `layout.rest_bytes(records)` bytes.
+    /// The head of a block that has only the record at `slot`.
+    ///
+    /// # Panics
+    /// When there is no such record.
     #[must_use]
-    pub fn rest_bytes(&self) -> Vec<u8> {
-        let planes = Plane::ALL.map(|plane| {
-            let bytes = self.records * self.layout.plane_bytes(plane);
-            &self.plane(plane)[..bytes]
-        });
-        let mut out = planes.concat();
+    pub fn head_of(&self, slot: usize) -> Vec<u8> {
+        let mut one = Self::new(self.layout, 1);
+        one.resize(1);
+        one.copy(0, self, slot);
+        one.head_bytes().to_vec()
+    }
+
+    /// The planes one after the other, then the residuals; `layout.rest_bytes(records)` bytes. `low` are the low nibbles of
+    /// these records.
+    #[must_use]
+    pub fn rest_bytes(&self, low: &LowNibbles) -> Vec<u8> {
+        let [coarse, tail, fine] = low.planes().map(PlaneRows::rows);
+        let mut out = [self.tail_high.rows(), coarse, tail, fine].concat();
         out.extend(self.residuals.iter().flat_map(|row| row.to_bytes()));
         out
     }
@@ -150,35 +158,16 @@ impl Codes {
     /// Bytes allocated, used or not.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let rest = self.rest.iter().map(AlignedBytes::memory_bytes);
         let residuals = self.residuals.capacity() * size_of::<RowResiduals>();
-        self.head.memory_bytes() + rest.sum::<usize>() + residuals
+        self.head.memory_bytes() + self.tail_high.memory_bytes() + residuals
     }
 
-    /// Appends the records of another block.
-    ///
-    /// # Panics
-    /// When the layouts differ or there would be more than [`BLOCK_RECORDS`].
-    pub fn append(&mut self, other: &Self) {
-        for slot in 0..other.records {
-            self.push(other, slot);
-        }
-    }
-
-    /// Appends one record of another block.
-    ///
-    /// # Panics
-    /// When the layouts differ, the other block has no such record, or this one is full.
-    pub fn push(&mut self, other: &Self, slot: usize) {
-        assert_eq!(self.layout, other.layout, "blocks have the same layout");
-        assert!(slot < other.records, "record exists");
-        let to = self.records;
-        self.resize(to + 1);
-
-        let (from_tile, from_lane) = (other.tile(slot / TILE_RECORDS), slot % TILE_RECORDS);
+    /// Copies one record of another block to `slot`.
+    fn copy(&mut self, slot: usize, other: &Self, from: usize) {
+        let (from_tile, from_lane) = (other.tile(from / TILE_RECORDS), from % TILE_RECORDS);
         let meta = self.layout.meta_offset();
-        let lane = to % TILE_RECORDS;
-        let tile = self.tile_mut(to / TILE_RECORDS);
+        let lane = slot % TILE_RECORDS;
+        let tile = self.tile_mut(slot / TILE_RECORDS);
         for column in (0..meta).step_by(4 * TILE_RECORDS) {
             copy(
                 &mut tile[column..],
@@ -197,32 +186,21 @@ impl Codes {
                 2,
             );
         }
-        for plane in Plane::ALL {
-            let rows = self.rest[plane as usize].as_mut_bytes();
-            let row = self.layout.plane_bytes(plane);
-            copy(rows, to, other.plane(plane), slot, row);
+        let row = self.tail_high.row_mut(slot);
+        row.copy_from_slice(other.tail_high.row(from));
+        if let Some(residuals) = self.residuals.get_mut(slot) {
+            *residuals = other.residuals[from];
         }
-        if let Some(residuals) = self.residuals.get_mut(to) {
-            *residuals = other.residuals[slot];
-        }
-        self.note_tail_low(to);
     }
 
-    /// Stores a record at `slot`, which exists already or is the next one. `residuals` are ignored if there is no rest.
-    pub(crate) fn write(
+    /// Stores a record, apart from its low nibbles.
+    fn write(
         &mut self,
         slot: usize,
         record: &RecordCodes,
         meta: RecordMeta,
         residuals: RowResiduals,
     ) {
-        assert!(
-            slot <= self.records,
-            "slot is that of a record or the next one"
-        );
-        if slot == self.records {
-            self.resize(slot + 1);
-        }
         let layout = self.layout;
         let lane = slot % TILE_RECORDS;
         let (fine, others) = record.codes.split_at(layout.fine());
@@ -247,29 +225,15 @@ impl Codes {
         for (field, value) in fields.zip(values) {
             field[2 * lane..][..2].copy_from_slice(&value.to_le_bytes());
         }
-
-        for plane in Plane::ALL {
-            let (codes, nibble): (&[i8], fn(i8) -> i8) = match plane {
-                Plane::TailHigh => (tail, high_nibble),
-                Plane::CoarseLow => (coarse, low_nibble),
-                Plane::FineLow => (&record.fine_low, |low| low),
-                Plane::TailLow => (tail, low_nibble),
-            };
-            let bytes = layout.plane_bytes(plane);
-            let row = &mut self.rest[plane as usize].as_mut_bytes()[slot * bytes..][..bytes];
-            for (packed, codes) in row.chunks_exact_mut(4).zip(codes.chunks_exact(8)) {
-                packed.copy_from_slice(&nibble_pairs(codes, nibble));
-            }
-        }
+        self.tail_high.write(slot, tail, high_nibble);
         if let Some(row) = self.residuals.get_mut(slot) {
             *row = residuals;
         }
-        self.note_tail_low(slot);
     }
 
-    /// The rows of a plane, and the bytes after them that kernels may read.
-    pub(crate) fn plane(&self, plane: Plane) -> &[u8] {
-        self.rest[plane as usize].as_bytes()
+    /// The high nibbles of the tail.
+    pub(crate) fn tail_high(&self) -> &PlaneRows {
+        &self.tail_high
     }
 
     /// A number that the norm of a record's low nibbles in the tail certainly does not exceed.
@@ -277,16 +241,9 @@ impl Codes {
         (self.largest_tail_low as f32).sqrt().next_up()
     }
 
-    /// Takes the record at `slot` into account in [`Codes::tail_low_norm`].
-    fn note_tail_low(&mut self, slot: usize) {
-        let bytes = self.layout.plane_bytes(Plane::TailLow);
-        let row = &self.plane(Plane::TailLow)[slot * bytes..][..bytes];
-        let square = |nibble: u8| {
-            let low = i32::from(nibble) - 8;
-            (low * low).cast_unsigned()
-        };
-        let squares = row.iter().map(|byte| square(byte & 15) + square(byte >> 4));
-        self.largest_tail_low = self.largest_tail_low.max(squares.sum());
+    /// Takes the low nibbles of the tail of a record into account in [`Codes::tail_low_norm`].
+    fn note_tail_low(&mut self, row: &[u8]) {
+        self.largest_tail_low = self.largest_tail_low.max(sum_of_squares(row));
     }
 
     /// The scale, residuals and norm of the record at `slot`.
@@ -331,13 +288,63 @@ impl Codes {
         assert!(records <= BLOCK_RECORDS, "a block holds 4096 records");
         self.records = records;
         self.head.resize(self.layout.head_bytes(records));
-        for plane in Plane::ALL {
-            let bytes = records * self.layout.plane_bytes(plane);
-            self.rest[plane as usize].resize(bytes + ROW_OVERREAD);
-        }
+        self.tail_high.resize(records);
         if self.layout.has_rest() {
             self.residuals.resize(records, RowResiduals::default());
         }
+    }
+}
+
+impl FullCodes {
+    /// Codes of no records, with capacity for `capacity` records.
+    #[must_use]
+    pub fn new(layout: Layout, capacity: usize) -> Self {
+        Self {
+            codes: Codes::new(layout, capacity),
+            low: LowNibbles::new(layout, capacity),
+        }
+    }
+
+    /// Appends one record of another block.
+    ///
+    /// # Panics
+    /// When the layouts differ, the other block has no such record, or this one is full.
+    pub fn push(&mut self, (codes, low): (&Codes, &LowNibbles), slot: usize) {
+        assert_eq!(
+            self.codes.layout, codes.layout,
+            "blocks have the same layout"
+        );
+        assert!(slot < codes.records, "record exists");
+        let to = self.codes.records;
+        self.resize(to + 1);
+        self.codes.copy(to, codes, slot);
+        self.low.copy(to, low, slot);
+        self.codes.note_tail_low(self.low.tail.row(to));
+    }
+
+    /// Stores a record at `slot`, which exists already or is the next one. `residuals` are ignored if there is no rest.
+    pub(crate) fn write(
+        &mut self,
+        slot: usize,
+        record: &RecordCodes,
+        meta: RecordMeta,
+        residuals: RowResiduals,
+    ) {
+        assert!(
+            slot <= self.codes.records,
+            "slot is that of a record or the next one"
+        );
+        if slot == self.codes.records {
+            self.resize(slot + 1);
+        }
+        self.codes.write(slot, record, meta, residuals);
+        self.low.write(slot, record);
+        self.codes.note_tail_low(self.low.tail.row(slot));
+    }
+
+    fn resize(&mut self, records: usize) {
+        self.codes.resize(records);
+        self.low.resize(records);
     }
 }
 
@@ -348,10 +355,4 @@ fn copy(to: &mut [u8], to_index: usize, from: &[u8], from_index: usize, size: us
 
 fn offset_byte(code: i8) -> u8 {
     code.cast_unsigned() ^ 0x80
-}
-
-/// Eight codes as four bytes, each with the nibbles of the codes `at` and `at + 4`.
-fn nibble_pairs(codes: &[i8], nibble: fn(i8) -> i8) -> [u8; 4] {
-    let stored = |at: usize| (nibble(codes[at]) + 8).cast_unsigned();
-    std::array::from_fn(|at| stored(at) | stored(at + 4) << 4)
 }

@@ -6,6 +6,7 @@ use crate::check::agrees_with_reference;
 use crate::codes::Codes;
 use crate::kernel::Kernel;
 use crate::layout::BLOCK_RECORDS;
+use crate::low_nibbles::LowNibbles;
 use crate::nearness::Nearness;
 use crate::query::Query;
 use crate::residence::Residence;
@@ -49,14 +50,49 @@ pub fn scan_codes(codes: &Codes, residence: Residence, scans: &mut [Scan<'_>]) {
     unsafe { (kernel().scan_codes)(codes, residence, scans) }
 }
 
-/// Pruning passes 2 and 3: narrows the bounds of candidates of [`scan_codes`], and drops those that are not
-/// `wanted`.
+/// Pruning pass 2: narrows the bounds of candidates of [`scan_codes`] by the high nibbles of their tails, and drops those that
+/// are not `wanted`.
 ///
-/// If the head holds all codes and there is no axis, the candidates do not change.
+/// If the head holds all codes, the candidates do not change.
 ///
 /// # Panics
 /// When the query has another layout than the codes, or a candidate is not one of their records.
 pub fn refine(codes: &Codes, query: &Query, wanted: &mut Wanted<'_>, found: &mut Vec<Candidate>) {
+    check(codes, query, found);
+    if codes.layout().row_bytes() > 0 {
+        // SAFETY: the kernel is available, the layouts are equal, and the slots are records.
+        unsafe { (kernel().refine)(codes, query, wanted, found) }
+    }
+}
+
+/// Pruning pass 3: narrows the bounds of candidates of [`refine`] by the low nibbles of their records, and drops those that are
+/// not `wanted`.
+///
+/// If the head holds all codes and there is no axis, the candidates do not change.
+///
+/// # Panics
+/// As [`refine`], and when `low` are not those of as many records of the same layout.
+pub fn refine_low(
+    codes: &Codes,
+    low: &LowNibbles,
+    query: &Query,
+    wanted: &mut Wanted<'_>,
+    found: &mut Vec<Candidate>,
+) {
+    check(codes, query, found);
+    let of_codes = (codes.layout(), codes.records());
+    assert_eq!(
+        (low.layout(), low.records()),
+        of_codes,
+        "low nibbles are those of the records"
+    );
+    if codes.layout().row_bytes() > 0 || codes.layout().is_along_axis() {
+        // SAFETY: the kernel is available, the layouts are equal, and the slots are records, of which `low` has a row each.
+        unsafe { (kernel().refine_low)(codes, low, query, wanted, found) }
+    }
+}
+
+fn check(codes: &Codes, query: &Query, found: &[Candidate]) {
     assert_eq!(
         query.layout(),
         codes.layout(),
@@ -64,10 +100,6 @@ pub fn refine(codes: &Codes, query: &Query, wanted: &mut Wanted<'_>, found: &mut
     );
     let within = |candidate: &Candidate| usize::from(candidate.slot) < codes.records();
     assert!(found.iter().all(within), "candidates are records");
-    if codes.layout().row_bytes() > 0 || codes.layout().is_along_axis() {
-        // SAFETY: the kernel is available, the layouts are equal, and the slots are records.
-        unsafe { (kernel().refine)(codes, query, wanted, found) }
-    }
 }
 
 /// Prefetches what [`refine`] reads first of candidates.

@@ -1,6 +1,7 @@
 //! The functions of one instruction set.
 
 use crate::codes::Codes;
+use crate::low_nibbles::LowNibbles;
 use crate::nearness::Nearness;
 use crate::query::Query;
 use crate::residence::Residence;
@@ -17,6 +18,8 @@ pub(crate) struct Kernel {
     pub(crate) available: fn() -> bool,
     pub(crate) scan_codes: unsafe fn(&Codes, Residence, &mut [Scan<'_>]),
     pub(crate) refine: unsafe fn(&Codes, &Query, &mut Wanted<'_>, &mut Vec<Candidate>),
+    pub(crate) refine_low:
+        unsafe fn(&Codes, &LowNibbles, &Query, &mut Wanted<'_>, &mut Vec<Candidate>),
     pub(crate) prefetch: unsafe fn(&Codes, &[Candidate]),
     pub(crate) exact: unsafe fn(&[i32], &[i32]) -> i64,
     pub(crate) rotate: unsafe fn(&[f32], usize, &[f32], &mut [f32]),
@@ -51,6 +54,17 @@ macro_rules! kernel {
         ) {
             // SAFETY: as for `scan_codes`.
             unsafe { $crate::refine::refine::<$lanes>(codes, query, wanted, found) }
+        }
+        $(#[target_feature(enable = $feature)])*
+        unsafe fn refine_low(
+            codes: &$crate::codes::Codes,
+            low: &$crate::low_nibbles::LowNibbles,
+            query: &$crate::query::Query,
+            wanted: &mut $crate::scan::Wanted<'_>,
+            found: &mut Vec<$crate::scan::Candidate>,
+        ) {
+            // SAFETY: as for `scan_codes`.
+            unsafe { $crate::refine::refine_low::<$lanes>(codes, low, query, wanted, found) }
         }
         $(#[target_feature(enable = $feature)])*
         unsafe fn prefetch(codes: &$crate::codes::Codes, found: &[$crate::scan::Candidate]) {
@@ -113,6 +127,7 @@ macro_rules! kernel {
             available: $available,
             scan_codes,
             refine,
+            refine_low,
             prefetch,
             exact,
             rotate,

@@ -174,6 +174,13 @@ impl Layout {
         planes.sum::<usize>() + self.residual_bytes()
     }
 
+    /// Bytes of the low nibbles of one record.
+    #[must_use]
+    pub fn low_bytes(&self) -> usize {
+        let planes = [Plane::CoarseLow, Plane::TailLow, Plane::FineLow];
+        planes.map(|plane| self.plane_bytes(plane)).iter().sum()
+    }
+
     /// Dimensions of the smallest band that has any.
     #[must_use]
     pub fn smallest_band(&self) -> usize {

@@ -1,8 +1,8 @@
 //! Dot products over packed codes: bounds of the cosine in three pruning passes, and the exact integer score.
 //!
 //! Together with the binding, the only crate with `unsafe`. A [`Codec`] packs unit vectors into [`Codes`]. From the codes,
-//! [`scan_codes`] (pruning pass 1) and [`refine`] (passes 2 and 3) bound the cosine of every record with a query. The
-//! records that remain get their [`exact`] score. [`integers_between`], [`split_integers_between`] and [`floats_between`]
+//! [`scan_codes`] (pruning pass 1), [`refine`] (pass 2) and [`refine_low`] (pass 3) bound the cosine of every record with a
+//! query. The records that remain get their [`exact`] score. [`integers_between`], [`split_integers_between`] and [`floats_between`]
 //! evaluate filters, [`find_near`] compares words, and [`add_nearness`] computes boosts.
 //! Every kernel returns the same bits as the scalar one, on every machine.
 //! [`return_freed_memory`] is here because it needs `unsafe`, too.
@@ -20,6 +20,7 @@ mod exact;
 mod kernel;
 mod lanes;
 mod layout;
+mod low_nibbles;
 mod near;
 mod nearness;
 #[cfg(target_arch = "aarch64")]
@@ -27,6 +28,7 @@ mod neon;
 mod nibble_codes;
 mod nibbles;
 mod parts;
+mod plane_rows;
 mod query;
 mod reference;
 mod refine;
@@ -43,12 +45,13 @@ mod x86;
 
 pub use allocator::return_freed_memory;
 pub use codec::Codec;
-pub use codes::Codes;
+pub use codes::{Codes, FullCodes};
 pub use detect::{
     add_nearness, exact, find_near, floats_between, integers_between, kernel_name, prefetch,
-    refine, rotate, scan_codes, split_integers_between,
+    refine, refine_low, rotate, scan_codes, split_integers_between,
 };
 pub use layout::{BLOCK_RECORDS, Layout, TILE_RECORDS};
+pub use low_nibbles::LowNibbles;
 pub use nearness::{NEAREST, Nearness};
 pub use query::{MAX_LEADING, MAX_ONE_PRODUCT, Query};
 pub use residence::Residence;

@@ -1,14 +1,11 @@
-//! The parts of pass 2: a plane each, in the order in which they narrow the bounds.
+//! The parts of passes 2 and 3: a plane each, in the order in which they narrow the bounds.
 
 use crate::codes::{RecordMeta, RowResiduals};
-use crate::layout::Plane;
 use crate::nibble_codes::NibbleCodes;
 use crate::query::{Query, Weights};
 
 /// A plane that narrows bounds, given the planes before it.
 pub(crate) trait Part {
-    const PLANE: Plane;
-
     /// The query's codes of the plane's band.
     fn band(query: &Query) -> &NibbleCodes;
 
@@ -38,8 +35,6 @@ pub(crate) struct TailLow;
 pub(crate) struct FineLow;
 
 impl Part for TailHigh {
-    const PLANE: Plane = Plane::TailHigh;
-
     fn band(query: &Query) -> &NibbleCodes {
         &query.codes.tail
     }
@@ -62,8 +57,6 @@ impl Part for TailHigh {
 }
 
 impl Part for CoarseLow {
-    const PLANE: Plane = Plane::CoarseLow;
-
     fn band(query: &Query) -> &NibbleCodes {
         &query.codes.coarse
     }
@@ -85,8 +78,6 @@ impl Part for CoarseLow {
 }
 
 impl Part for TailLow {
-    const PLANE: Plane = Plane::TailLow;
-
     fn band(query: &Query) -> &NibbleCodes {
         &query.codes.tail
     }
@@ -105,8 +96,6 @@ impl Part for TailLow {
 }
 
 impl Part for FineLow {
-    const PLANE: Plane = Plane::FineLow;
-
     fn band(query: &Query) -> &NibbleCodes {
         &query.codes.fine
     }

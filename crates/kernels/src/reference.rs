@@ -1,9 +1,11 @@
 //! The reference implementation without optimisations. Every kernel must return the same results.
 
 use crate::codes::Codes;
-use crate::layout::{Plane, TILE_RECORDS};
+use crate::layout::TILE_RECORDS;
+use crate::low_nibbles::LowNibbles;
 use crate::nibble_codes::NibbleCodes;
 use crate::parts::{CoarseLow, FineLow, Part, TailHigh, TailLow};
+use crate::plane_rows::PlaneRows;
 use crate::query::Query;
 use crate::remainder::Dots;
 use crate::scan::{Candidate, Scan, Wanted};
@@ -37,14 +39,23 @@ pub(crate) fn refine(
     wanted: &mut Wanted<'_>,
     found: &mut Vec<Candidate>,
 ) {
-    refine_by::<TailHigh>(codes, query, wanted, found);
-    refine_by::<CoarseLow>(codes, query, wanted, found);
-    refine_by::<TailLow>(codes, query, wanted, found);
-    refine_by::<FineLow>(codes, query, wanted, found);
+    refine_by::<TailHigh>(codes, codes.tail_high(), query, wanted, found);
+}
+
+pub(crate) fn refine_low(
+    codes: &Codes,
+    low: &LowNibbles,
+    query: &Query,
+    wanted: &mut Wanted<'_>,
+    found: &mut Vec<Candidate>,
+) {
+    refine_by::<CoarseLow>(codes, &low.coarse, query, wanted, found);
+    refine_by::<TailLow>(codes, &low.tail, query, wanted, found);
+    refine_by::<FineLow>(codes, &low.fine, query, wanted, found);
     found.retain_mut(|candidate| {
         let slot = usize::from(candidate.slot);
         if wanted.is_undecided(candidate) {
-            remainder_dots(codes, query, slot).narrow(candidate, codes, query);
+            remainder_dots((codes, low), query, slot).narrow(candidate, codes, query);
         }
         wanted.keeps(candidate)
     });
@@ -52,18 +63,19 @@ pub(crate) fn refine(
 
 fn refine_by<P: Part>(
     codes: &Codes,
+    plane: &PlaneRows,
     query: &Query,
     wanted: &mut Wanted<'_>,
     found: &mut Vec<Candidate>,
 ) {
-    if codes.layout().plane_bytes(P::PLANE) == 0 {
+    if plane.row_bytes() == 0 {
         return;
     }
     let band = in_order(P::band(query));
     let factors = P::factors(&query.weights, codes.tail_low_norm());
     found.retain_mut(|candidate| {
         let slot = usize::from(candidate.slot);
-        let dot = dot(&row(codes, P::PLANE, slot), &band);
+        let dot = dot(&unpacked(plane.row(slot)), &band);
         let meta = codes.meta(slot);
         let residuals = P::residuals(&meta, &codes.residuals(slot, &meta));
         let scale = f32::from(meta.scale);
@@ -77,24 +89,18 @@ fn refine_by<P: Part>(
     });
 }
 
-fn remainder_dots(codes: &Codes, query: &Query, slot: usize) -> Dots {
+fn remainder_dots((codes, low): (&Codes, &LowNibbles), query: &Query, slot: usize) -> Dots {
     let remainder = &query.remainder;
     let (fine, high) = head_columns(codes, slot);
     let [fine_low, coarse, tail] =
         [&remainder.fine, &remainder.coarse, &remainder.tail].map(in_order);
-    let plane = |plane, band: &[i8]| dot(&row(codes, plane, slot), band);
+    let dot_of = |plane: &PlaneRows, band: &[i8]| dot(&unpacked(plane.row(slot)), band);
     Dots {
         fine: dot(&signed(&fine), &remainder.head),
-        fine_low: plane(Plane::FineLow, &fine_low),
-        coarse: 16 * dot(&unpacked(&high), &coarse) + plane(Plane::CoarseLow, &coarse),
-        tail: 16 * plane(Plane::TailHigh, &tail) + plane(Plane::TailLow, &tail),
+        fine_low: dot_of(&low.fine, &fine_low),
+        coarse: 16 * dot(&unpacked(&high), &coarse) + dot_of(&low.coarse, &coarse),
+        tail: 16 * dot_of(codes.tail_high(), &tail) + dot_of(&low.tail, &tail),
     }
-}
-
-/// A record's codes of a plane.
-fn row(codes: &Codes, plane: Plane, slot: usize) -> Vec<i8> {
-    let bytes = codes.layout().plane_bytes(plane);
-    unpacked(&codes.plane(plane)[slot * bytes..][..bytes])
 }
 
 /// The codes of a band in the order of dimensions.

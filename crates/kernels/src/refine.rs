@@ -1,15 +1,16 @@
-//! Pruning pass 2: narrower bounds for the candidates of pass 1, from the rest of their codes.
+//! Pruning passes 2 and 3: narrower bounds for the candidates of pass 1, from the rest of their codes.
 //!
 //! The planes of the rest are read one after the other. The first takes one or two cache lines of a record and excludes
-//! most candidates, so the others are read for few. Candidates whose bounds still cross the floor or the ceiling go to
-//! pass 3.
+//! most candidates: it is pass 2. Pass 3 reads the low nibbles, for the few that are left.
 
 use crate::codes::{Codes, RowResiduals};
 use crate::dots::nibble_sums;
 use crate::lanes::Lanes;
-use crate::layout::{Plane, TILE_RECORDS};
+use crate::layout::TILE_RECORDS;
+use crate::low_nibbles::LowNibbles;
 use crate::nibble_codes::NibbleCodes;
 use crate::parts::{CoarseLow, Factors, FineLow, Part, TailHigh, TailLow};
+use crate::plane_rows::PlaneRows;
 use crate::query::{Query, Weights};
 use crate::remainder::refine_by_remainder;
 use crate::scan::{Candidate, Wanted};
@@ -21,7 +22,7 @@ const AHEAD: usize = 32;
 /// Candidates whose dot products are computed before their bounds: one for each lane.
 const GROUP: usize = 16;
 
-/// Narrows the bounds of each candidate by all of its codes, and drops the candidates that are not wanted.
+/// Narrows the bounds of each candidate by the high nibbles of its tail, and drops the candidates that are not wanted.
 ///
 /// # Safety
 /// The CPU has `L`'s instructions and the caller is compiled for them; the query has the codes'
@@ -34,12 +35,27 @@ pub(crate) unsafe fn refine<L: Lanes>(
     found: &mut Vec<Candidate>,
 ) {
     // SAFETY: the caller guarantees it.
+    unsafe { refine_by_plane::<L, TailHigh>(codes, codes.tail_high(), query, wanted, found) }
+}
+
+/// Narrows the bounds of each candidate that pass 2 left by its low nibbles, and drops the candidates that are not wanted.
+///
+/// # Safety
+/// As for [`refine`]; `low` are the low nibbles of the records.
+#[inline(always)]
+pub(crate) unsafe fn refine_low<L: Lanes>(
+    codes: &Codes,
+    low: &LowNibbles,
+    query: &Query,
+    wanted: &mut Wanted<'_>,
+    found: &mut Vec<Candidate>,
+) {
+    // SAFETY: the caller guarantees it.
     unsafe {
-        refine_by_plane::<L, TailHigh>(codes, query, wanted, found);
-        refine_by_plane::<L, CoarseLow>(codes, query, wanted, found);
-        refine_by_plane::<L, TailLow>(codes, query, wanted, found);
-        refine_by_plane::<L, FineLow>(codes, query, wanted, found);
-        refine_by_remainder::<L>(codes, query, wanted, found);
+        refine_by_plane::<L, CoarseLow>(codes, &low.coarse, query, wanted, found);
+        refine_by_plane::<L, TailLow>(codes, &low.tail, query, wanted, found);
+        refine_by_plane::<L, FineLow>(codes, &low.fine, query, wanted, found);
+        refine_by_remainder::<L>((codes, low), query, wanted, found);
     }
 }
 
@@ -53,8 +69,7 @@ pub(crate) unsafe fn prefetch<L: Lanes>(codes: &Codes, found: &[Candidate]) {
     for candidate in found {
         let slot = usize::from(candidate.slot);
         let fields = &codes.tile(slot / TILE_RECORDS)[layout.meta_offset()..];
-        let bytes = layout.plane_bytes(Plane::TailHigh);
-        let row = &codes.plane(Plane::TailHigh)[slot * bytes..][..bytes];
+        let row = codes.tail_high().row(slot);
         for line in fields.chunks(CACHE_LINE).chain(row.chunks(CACHE_LINE)) {
             // SAFETY: the caller guarantees the CPU; any address may be prefetched.
             unsafe { L::prefetch(line.as_ptr()) };
@@ -71,14 +86,15 @@ pub(crate) unsafe fn prefetch<L: Lanes>(codes: &Codes, found: &[Candidate]) {
 #[inline(always)]
 unsafe fn refine_by_plane<L: Lanes, P: Part>(
     codes: &Codes,
+    plane: &PlaneRows,
     query: &Query,
     wanted: &mut Wanted<'_>,
     found: &mut Vec<Candidate>,
 ) {
-    if codes.layout().plane_bytes(P::PLANE) == 0 {
+    if plane.row_bytes() == 0 {
         return;
     }
-    let rows = Rows::of::<P>(codes, query);
+    let rows = Rows::of(plane, P::band(query));
     let factors = P::factors(&query.weights, codes.tail_low_norm());
     let mut kept = 0;
     // SAFETY: the caller guarantees it.
@@ -132,11 +148,11 @@ struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     #[inline(always)]
-    fn of<P: Part>(codes: &'a Codes, query: &'a Query) -> Self {
+    fn of(plane: &PlaneRows, band: &'a NibbleCodes) -> Self {
         Self {
-            first: codes.plane(P::PLANE).as_ptr(),
-            row_bytes: codes.layout().plane_bytes(P::PLANE),
-            band: P::band(query),
+            first: plane.as_ptr(),
+            row_bytes: plane.row_bytes(),
+            band,
         }
     }
 
@@ -259,7 +275,7 @@ mod tests {
     use super::{AHEAD, GROUP};
     use crate::check::{Random, same};
     use crate::codec::Codec;
-    use crate::codes::Codes;
+    use crate::codes::FullCodes;
     use crate::detect::KERNELS;
     use crate::layout::Layout;
     use crate::reference;
@@ -276,10 +292,11 @@ mod tests {
         let layout = Layout::new(DIMS, 64, 128).expect("valid bands");
         let sample: Vec<f32> = (0..8).flat_map(|_| random.unit(DIMS)).collect();
         let codec = Codec::new(layout, Steps::train(&layout, &sample));
-        let mut codes = Codes::new(layout, RECORDS);
+        let mut full = FullCodes::new(layout, RECORDS);
         for slot in 0..RECORDS {
-            codec.encode(&random.unit(DIMS), slot, &mut codes);
+            codec.encode(&random.unit(DIMS), slot, &mut full);
         }
+        let (codes, low) = (&full.codes, &full.low);
         let (mut kept, mut dropped, mut counted) = (0, 0, 0);
         for len in (0..=AHEAD + 1).chain(AHEAD + GROUP - 1..=AHEAD + 2 * GROUP + 1) {
             let query = codec.query(&random.unit(DIMS));
@@ -307,7 +324,8 @@ mod tests {
                     (left, slots)
                 };
                 let (expected, slots) = refined(&|wanted, found| {
-                    reference::refine(&codes, &query, wanted, found);
+                    reference::refine(codes, &query, wanted, found);
+                    reference::refine_low(codes, low, &query, wanted, found);
                 });
                 kept += expected.len();
                 if counts {
@@ -318,7 +336,10 @@ mod tests {
                 for kernel in KERNELS.iter().filter(|kernel| (kernel.available)()) {
                     let (left, counted_slots) = refined(&|wanted, found| {
                         // SAFETY: the kernel is available, and every slot is that of a record.
-                        unsafe { (kernel.refine)(&codes, &query, wanted, found) };
+                        unsafe {
+                            (kernel.refine)(codes, &query, wanted, found);
+                            (kernel.refine_low)(codes, low, &query, wanted, found);
+                        }
                     });
                     assert!(
                         same(&left, &expected) && counted_slots == slots,

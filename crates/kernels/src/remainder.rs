@@ -1,22 +1,24 @@
-//! Pruning pass 3: bounds by the query at 16 bits, for candidates whose bounds cross the floor or the ceiling.
+//! The end of pruning pass 3: bounds by the query at 16 bits, for candidates whose bounds cross the floor or the ceiling.
 //!
-//! Most of the error of pass 2 is the residual of the query's 8-bit codes. This residual is quantised with 8 more bits and
+//! Most of the error of the bounds before is the residual of the query's 8-bit codes. This residual is quantised with 8 more bits and
 //! multiplied with the record's codes: the parts of the fine and the coarse band that are in its tile, the others in its rows.
 
 use crate::codes::Codes;
 use crate::dots::nibbles_dot;
 use crate::lanes::Lanes;
-use crate::layout::{Plane, TILE_RECORDS};
+use crate::layout::TILE_RECORDS;
+use crate::low_nibbles::LowNibbles;
+use crate::plane_rows::PlaneRows;
 use crate::query::Query;
 use crate::scan::{Candidate, Wanted};
 
 /// Narrows the bounds of each candidate that crosses the floor or the ceiling, and drops the candidates that are not wanted.
 ///
 /// # Safety
-/// As for [`refine`](crate::refine::refine).
+/// As for [`refine_low`](crate::refine::refine_low).
 #[inline(always)]
 pub(crate) unsafe fn refine_by_remainder<L: Lanes>(
-    codes: &Codes,
+    (codes, low): (&Codes, &LowNibbles),
     query: &Query,
     wanted: &mut Wanted<'_>,
     found: &mut Vec<Candidate>,
@@ -28,7 +30,7 @@ pub(crate) unsafe fn refine_by_remainder<L: Lanes>(
         if wanted.is_undecided(&candidate) {
             let slot = usize::from(candidate.slot);
             // SAFETY: the caller's contract.
-            let dots = unsafe { dots::<L>(codes, slot, query, &mut tile) };
+            let dots = unsafe { dots::<L>((codes, low), slot, query, &mut tile) };
             dots.narrow(&mut candidate, codes, query);
         }
         found[kept] = candidate;
@@ -108,12 +110,11 @@ impl TileDots {
 /// As for [`refine_by_remainder`].
 #[inline(always)]
 unsafe fn dots<L: Lanes>(
-    codes: &Codes,
+    (codes, low): (&Codes, &LowNibbles),
     slot: usize,
     query: &Query,
     of_tile: &mut Option<TileDots>,
 ) -> Dots {
-    let layout = codes.layout();
     let remainder = &query.remainder;
     let (tile, lane) = (slot / TILE_RECORDS, slot % TILE_RECORDS);
     let of_tile = match of_tile {
@@ -123,23 +124,18 @@ unsafe fn dots<L: Lanes>(
             other.insert(unsafe { TileDots::of::<L>(codes, tile, &remainder.head) })
         }
     };
-    let rows = Plane::ALL.map(|plane| {
-        let bytes = layout.plane_bytes(plane);
-        codes.plane(plane)[slot * bytes..].as_ptr()
-    });
     // SAFETY: a row of up to 64 bytes is one load, which ends inside the overread. The last load of a longer row ends with the
     // row.
-    let nibbles = |plane: Plane, band| unsafe {
-        nibbles_dot::<L>(band, |start| {
-            L::nibble_codes(rows[plane as usize].add(start))
-        })
+    let nibbles = |plane: &PlaneRows, band| unsafe {
+        let row = plane.as_ptr().add(slot * plane.row_bytes());
+        nibbles_dot::<L>(band, |start| L::nibble_codes(row.add(start)))
     };
     let high = of_tile.high[lane] - remainder.coarse.bias;
     Dots {
         fine: of_tile.fine[lane] - L::BYTE_OFFSET * remainder.fine_sum,
-        fine_low: nibbles(Plane::FineLow, &remainder.fine),
-        coarse: 16 * high + nibbles(Plane::CoarseLow, &remainder.coarse),
-        tail: 16 * nibbles(Plane::TailHigh, &remainder.tail)
-            + nibbles(Plane::TailLow, &remainder.tail),
+        fine_low: nibbles(&low.fine, &remainder.fine),
+        coarse: 16 * high + nibbles(&low.coarse, &remainder.coarse),
+        tail: 16 * nibbles(codes.tail_high(), &remainder.tail)
+            + nibbles(&low.tail, &remainder.tail),
     }
 }

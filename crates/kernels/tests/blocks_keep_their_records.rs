@@ -3,7 +3,7 @@
 mod common;
 
 use common::Random;
-use cosift_kernels::{BLOCK_RECORDS, Codec, Codes, Layout, Steps};
+use cosift_kernels::{BLOCK_RECORDS, Codec, Codes, FullCodes, Layout, LowNibbles, Steps};
 
 const SEED: u64 = 0xB10C;
 const DIMS: usize = 104;
@@ -28,18 +28,24 @@ fn vectors(records: usize) -> Vec<Vec<f32>> {
         .collect()
 }
 
-fn encoded(codec: &Codec, vectors: &[Vec<f32>]) -> Codes {
-    let mut codes = Codes::new(codec.layout(), 0);
+fn encoded(codec: &Codec, vectors: &[Vec<f32>]) -> FullCodes {
+    let mut codes = FullCodes::new(codec.layout(), 0);
     for (slot, vector) in vectors.iter().enumerate() {
         codec.encode(vector, slot, &mut codes);
     }
     codes
 }
 
-fn assert_same(left: &Codes, right: &Codes) {
-    assert_eq!(left.records(), right.records());
-    assert!(left.head_bytes() == right.head_bytes(), "heads are equal");
-    assert!(left.rest_bytes() == right.rest_bytes(), "rests are equal");
+fn assert_same(left: &FullCodes, right: &FullCodes) {
+    assert_eq!(left.codes.records(), right.codes.records());
+    let (left_head, right_head) = (left.codes.head_bytes(), right.codes.head_bytes());
+    assert!(left_head == right_head, "heads are equal");
+    let rests = [left, right].map(|full| full.codes.rest_bytes(&full.low));
+    assert!(rests[0] == rests[1], "rests are equal");
+}
+
+fn append(to: &mut FullCodes, other: &FullCodes) {
+    (0..other.codes.records()).for_each(|slot| to.push((&other.codes, &other.low), slot));
 }
 
 #[test]
@@ -48,7 +54,7 @@ fn appended_blocks_are_the_block_of_all_records() {
     for split in [0, 1, 16, 37, 83] {
         let (first, second) = vectors.split_at(split);
         let mut codes = encoded(&codec, first);
-        codes.append(&encoded(&codec, second));
+        append(&mut codes, &encoded(&codec, second));
         assert_same(&codes, &encoded(&codec, &vectors));
     }
 }
@@ -56,15 +62,18 @@ fn appended_blocks_are_the_block_of_all_records() {
 #[test]
 fn bytes_make_the_same_block_again_unless_some_are_missing() {
     let (codec, layout) = (codec(), codec().layout());
-    let codes = encoded(&codec, &vectors(40));
-    let (head, rest) = (codes.head_bytes(), codes.rest_bytes());
+    let full = encoded(&codec, &vectors(40));
+    let (head, rest) = (full.codes.head_bytes(), full.codes.rest_bytes(&full.low));
     assert_eq!(head.len(), layout.head_bytes(40));
     assert_eq!(rest.len(), layout.rest_bytes(40));
-    let again = Codes::from_bytes(layout, 40, head, &rest).expect("lengths are right");
-    assert_same(&again, &codes);
+    let codes = Codes::from_bytes(layout, 40, head, &rest).expect("lengths are right");
+    let low = LowNibbles::from_bytes(layout, 40, &rest).expect("the length is right");
+    assert_same(&FullCodes { codes, low }, &full);
     assert!(Codes::from_bytes(layout, 40, &head[1..], &rest).is_none());
     assert!(Codes::from_bytes(layout, 40, head, &rest[1..]).is_none());
     assert!(Codes::from_bytes(layout, BLOCK_RECORDS + 1, head, &rest).is_none());
+    assert!(LowNibbles::from_bytes(layout, 40, &rest[1..]).is_none());
+    assert!(LowNibbles::from_bytes(layout, BLOCK_RECORDS + 1, &rest).is_none());
 }
 
 #[test]
@@ -94,8 +103,9 @@ fn missing_components_are_zeros_also_in_a_record_that_is_overwritten() {
 fn pushed_records_are_a_block_of_their_own() {
     let (codec, vectors) = (codec(), vectors(60));
     let all = encoded(&codec, &vectors);
-    let mut odd = Codes::new(codec.layout(), 30);
-    (1..60).step_by(2).for_each(|slot| odd.push(&all, slot));
+    let mut odd = FullCodes::new(codec.layout(), 30);
+    let pushed = (1..60).step_by(2);
+    pushed.for_each(|slot| odd.push((&all.codes, &all.low), slot));
     let expected: Vec<Vec<f32>> = vectors.into_iter().skip(1).step_by(2).collect();
     assert_same(&odd, &encoded(&codec, &expected));
 }
@@ -105,6 +115,6 @@ fn pushed_records_are_a_block_of_their_own() {
 fn full_block_takes_no_more() {
     let codec = codec();
     let one = encoded(&codec, &vectors(1));
-    let mut codes = Codes::new(codec.layout(), BLOCK_RECORDS);
-    (0..=BLOCK_RECORDS).for_each(|_| codes.append(&one));
+    let mut codes = FullCodes::new(codec.layout(), BLOCK_RECORDS);
+    (0..=BLOCK_RECORDS).for_each(|_| append(&mut codes, &one));
 }

@@ -4,8 +4,8 @@ mod common;
 
 use common::Random;
 use cosift_kernels::{
-    Candidate, Codec, Codes, Layout, Query, Residence, Scan, Steps, Wanted, refine, rotate,
-    scan_codes,
+    Candidate, Codec, Codes, FullCodes, Layout, Query, Residence, Scan, Steps, Wanted, refine,
+    refine_low, rotate, scan_codes,
 };
 
 const RECORDS: usize = 500;
@@ -157,10 +157,11 @@ fn hold(layout: Layout, vectors: &[f32], seed: u64) -> [f32; 3] {
 fn hold_with(codec: &Codec, original: &[f32], rotated: &[f32]) -> [f32; 3] {
     let layout = codec.layout();
     let dims = layout.dims();
-    let mut codes = Codes::new(layout, RECORDS);
+    let mut full = FullCodes::new(layout, RECORDS);
     for (slot, vector) in rotated.chunks_exact(dims).enumerate() {
-        codec.encode(vector, slot, &mut codes);
+        codec.encode(vector, slot, &mut full);
     }
+    let FullCodes { codes, low } = full;
     let asked = (0..QUERIES).map(|query| query * (RECORDS / QUERIES));
     let (mut head_error, mut full_error, mut sharp_error) = (0.0, 0.0, 0.0);
     for query_slot in asked {
@@ -188,6 +189,11 @@ fn hold_with(codec: &Codec, original: &[f32], rotated: &[f32]) -> [f32; 3] {
             let mut alone = vec![*candidate];
             let edge = cosine_with(candidate.slot) as f32;
             refine(&codes, &prepared, &mut from(edge), &mut alone);
+            // Also where the low nibbles are left out.
+            alone.iter().for_each(|candidate| {
+                check(candidate);
+            });
+            refine_low(&codes, &low, &prepared, &mut from(edge), &mut alone);
             sharp_error += alone.iter().map(check).sum::<f32>();
             assert_eq!(alone.len(), 1, "{candidate:?}");
             // No part of the codes makes the lower bound exceed the cosine, either.
@@ -197,9 +203,12 @@ fn hold_with(codec: &Codec, original: &[f32], rotated: &[f32]) -> [f32; 3] {
                 ..from(f32::NEG_INFINITY)
             };
             refine(&codes, &prepared, &mut wanted, &mut below);
+            refine_low(&codes, &low, &prepared, &mut wanted, &mut below);
             assert_eq!(below.len(), 1, "{candidate:?}");
         }
-        refine(&codes, &prepared, &mut from(f32::NEG_INFINITY), &mut found);
+        let wanted = &mut from(f32::NEG_INFINITY);
+        refine(&codes, &prepared, wanted, &mut found);
+        refine_low(&codes, &low, &prepared, wanted, &mut found);
         assert_eq!(found.len(), RECORDS);
         full_error += found.iter().map(check).sum::<f32>();
     }

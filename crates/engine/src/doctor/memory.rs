@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::record::{Data, OwnedValue, RecordId, RecordRow, Vectors, q30_to_f32};
 use crate::snapshot::{IdentityIndex, Snapshot, VectorBuffer};
 use crate::store::{Findings, StoredRecord};
-use cosift_kernels::Codes;
+use cosift_kernels::FullCodes;
 
 /// Records of a block whose codes are computed again.
 const CODES_OF_BLOCK: usize = 16;
@@ -113,21 +113,14 @@ impl Memory {
             };
             q30_to_f32(vector, &mut floats);
             let basis = &block.coded.basis;
-            let mut expected = Codes::new(basis.layout(), 1);
+            let mut expected = FullCodes::new(basis.layout(), 1);
             basis.encode(&basis.rotate(floats.len(), &floats), &mut expected);
-            let mut stored = Codes::new(basis.layout(), 1);
-            stored.push(&block.coded.codes, slot);
-            for (expected, stored) in [
-                (expected.head_bytes(), stored.head_bytes()),
-                (&expected.rest_bytes(), &stored.rest_bytes()),
-            ] {
-                let pairs = expected.iter().zip(stored);
-                // Bytes that are 0 in both are those of other lanes, and of dimensions that a layout pads.
-                let pairs = pairs.filter(|(a, b)| (**a, **b) != (0, 0));
-                for (expected, stored) in pairs {
-                    equal += usize::from(expected == stored);
-                    bytes += 1;
-                }
+            let stored = block.coded.codes.head_of(slot);
+            let pairs = expected.codes.head_bytes().iter().zip(&stored);
+            // Bytes that are 0 in both are those of other lanes, and of dimensions that a layout pads.
+            for (expected, stored) in pairs.filter(|(a, b)| (**a, **b) != (0, 0)) {
+                equal += usize::from(expected == stored);
+                bytes += 1;
             }
         }
         equal * 2 >= bytes

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use cosift_kernels::{Candidate, Wanted, refine};
+use cosift_kernels::{Candidate, Wanted};
 
 use crate::columns::Mask;
 use crate::record::{Extra, Score};
@@ -280,7 +280,6 @@ fn refine_codes(
     let refined = candidates.len() as u64;
     search.counters.refined.fetch_add(refined, Relaxed);
     let query = search.query.coded_for(block);
-    let codes = &block.coded.codes;
     let mut several = Vec::new();
     if block.body.passages.is_some() {
         candidates.retain(|candidate| {
@@ -291,7 +290,8 @@ fn refine_codes(
             has_one
         });
     }
-    refine(codes, query, &mut wanted(found, matches), candidates);
+    let wanted = &mut wanted(found, matches);
+    block.coded.refine(0, query, wanted, candidates);
     if !several.is_empty() {
         let range = found.bounds.range();
         found.rows.refine(block, query, &range, &mut several);

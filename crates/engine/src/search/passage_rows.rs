@@ -1,6 +1,6 @@
 //! Records with several passages: their vectors are pruned row by row, and their bounds are those of the best row.
 
-use cosift_kernels::{Candidate, Query, Residence, Scan, Wanted, refine, scan_codes};
+use cosift_kernels::{Candidate, Query, Residence, Scan, Wanted, scan_codes};
 
 use crate::columns::{BLOCK_RECORDS, Mask};
 use crate::search::bounds::{ScoreRange, lower_bound, upper_bound};
@@ -86,13 +86,13 @@ impl PassageRows {
                 parts[row.part as usize].push(row.candidate);
             }
         }
-        let codes = std::iter::once(&block.coded.codes).chain(&block.coded.later);
         let mut rows = Vec::new();
-        for (part, (codes, mut found)) in codes.zip(parts).enumerate() {
+        for (part, mut found) in parts.into_iter().enumerate() {
             if found.is_empty() {
                 continue;
             }
-            refine(codes, query, &mut from(range.floor), &mut found);
+            let wanted = &mut from(range.floor);
+            block.coded.refine(part, query, wanted, &mut found);
             rows.extend(found.into_iter().map(|candidate| Row {
                 slot: owner(block, part, usize::from(candidate.slot)) as u16,
                 part: part as u32,
@@ -167,7 +167,8 @@ pub(super) fn rows_of(block: &Block, query: &Query, slot: usize) -> Vec<(usize, 
             found: &mut found,
         }];
         scan_codes(codes, Residence::Cache, &mut scans);
-        refine(codes, query, &mut from(f32::NEG_INFINITY), &mut found);
+        let wanted = &mut from(f32::NEG_INFINITY);
+        block.coded.refine(part, query, wanted, &mut found);
         let first = match part.checked_sub(1) {
             None => 0,
             Some(later) => block.len() + later * BLOCK_RECORDS,

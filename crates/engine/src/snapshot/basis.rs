@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use cosift_kernels::{Codec, Codes, Layout, MAX_ONE_PRODUCT, Query, Steps};
+use cosift_kernels::{Codec, FullCodes, Layout, MAX_ONE_PRODUCT, Query, Steps};
 use nalgebra::DMatrix;
 
 use crate::snapshot::axes::principal_axes;
@@ -109,8 +109,8 @@ impl Basis {
     }
 
     /// Appends the code of a rotated unit vector.
-    pub(crate) fn encode(&self, rotated: &[f32], codes: &mut Codes) {
-        self.codec.encode(rotated, codes.records(), codes);
+    pub(crate) fn encode(&self, rotated: &[f32], full: &mut FullCodes) {
+        self.codec.encode(rotated, full.codes.records(), full);
     }
 
     /// Prepares a unit vector to be compared with codes of this basis.

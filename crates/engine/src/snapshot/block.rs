@@ -163,14 +163,18 @@ impl Block {
         };
         let body = body.with_equal_vectors(exact.rows());
         let exact = ExactVectors::Memory(exact);
-        let coded = if left.coded.basis.file_id == right.coded.basis.file_id {
+        let sides = [&left.coded, &right.coded];
+        let low = sides.map(|coded| coded.low.get());
+        let coded = if let [Ok(left_low), Ok(right_low)] = low
+            && left.coded.basis.file_id == right.coded.basis.file_id
+        {
             let mut coded = CodedBuilder::new(&left.coded.basis, left.len() + right.len());
-            for block in [left, right] {
-                coded.append(&block.coded.codes);
-            }
-            for codes in [left, right].iter().flat_map(|block| &block.coded.later) {
-                coded.append(codes);
-            }
+            let low = [left_low, right_low];
+            let parts = |side: usize| sides[side].parts().zip(&*low[side]);
+            // The codes of all records come before those of later rows.
+            let records = [0, 1].into_iter().flat_map(|side| parts(side).take(1));
+            let later = [0, 1].into_iter().flat_map(|side| parts(side).skip(1));
+            records.chain(later).for_each(|part| coded.append(part));
             coded.finish()
         } else {
             let coded = recode(&exact, &body, &right.coded.basis, &|| false)?;

@@ -17,6 +17,7 @@ use crate::snapshot::exact_vectors::{ExactVectors, VectorFile, VectorsInMemory};
 use crate::snapshot::file_names::{BASIS, CODES, FileId, ROWS};
 use crate::snapshot::index_files::{FileName, IndexFiles};
 use crate::snapshot::keys::Keys;
+use crate::snapshot::low_memory::{LowFile, LowMemory};
 use crate::snapshot::passage_table::PassageTable;
 use crate::snapshot::shared_times::share_times;
 use crate::snapshot::unusable::Unusable;
@@ -110,17 +111,37 @@ impl IndexFiles {
         fits.then_some(vectors).ok_or(MISMATCH)
     }
 
+    /// The low nibbles of codes in their file; `rows` are the records and the later rows.
+    fn low_file(&self, file_id: FileId, basis: &Basis, rows: Vec<usize>) -> LowFile {
+        LowFile {
+            disk: Arc::clone(&self.disk),
+            path: self.path_of(file_id, CODES),
+            owner: self.owner,
+            layout: basis.layout(),
+            rows,
+            memory: Arc::clone(&self.vectors),
+        }
+    }
+
     /// Writes all files of a block.
     pub(super) fn write_block(&self, block: &Block) -> Result<[FileName; 3], FileError> {
         let (body, coded) = (&block.body, &block.coded);
-        self.write(body.file_id, ROWS, || rows_parts(block))?;
+        self.write(body.file_id, ROWS, || Ok(rows_parts(block)))?;
         self.write(coded.file_id, CODES, || {
-            let codes = std::iter::once(&coded.codes).chain(&coded.later);
-            codes
-                .flat_map(|codes| [codes.head_bytes().to_vec(), codes.rest_bytes()])
-                .collect()
+            let low = coded.low.get()?;
+            let parts = coded.parts().zip(&*low);
+            let bytes =
+                parts.flat_map(|(codes, low)| [codes.head_bytes().to_vec(), codes.rest_bytes(low)]);
+            Ok(bytes.collect())
         })?;
-        self.write(coded.basis.file_id, BASIS, || vec![coded.basis.to_bytes()])?;
+        if !coded.low.has_file() {
+            let rows = coded.parts().map(Codes::records).collect();
+            coded
+                .low
+                .set_file(self.low_file(coded.file_id, &coded.basis, rows));
+        }
+        let basis = || Ok(vec![coded.basis.to_bytes()]);
+        self.write(coded.basis.file_id, BASIS, basis)?;
         Ok([
             (body.file_id, ROWS),
             (coded.file_id, CODES),
@@ -194,11 +215,13 @@ impl IndexFiles {
             Codes::from_bytes(entry.basis.layout(), rows, &head, &rest).ok_or(MISMATCH)
         };
         let codes = read_codes(0, records)?;
-        let later = (0..later)
+        let later: Vec<Codes> = (0..later)
             .step_by(BLOCK_RECORDS)
             .zip((2..).step_by(2))
             .map(|(first, part)| read_codes(part, BLOCK_RECORDS.min(later - first)))
             .collect::<Result<_, _>>()?;
+        let rows = std::iter::once(&codes).chain(&later).map(Codes::records);
+        let low = LowMemory::in_file(self.low_file(entry.codes, &entry.basis, rows.collect()));
         let mut mask = Mask::from_bytes(alive).ok_or(MISMATCH)?;
         mask.and(&Mask::full(records));
         let body = Arc::new(body);
@@ -220,6 +243,7 @@ impl IndexFiles {
                 basis: Arc::clone(&entry.basis),
                 codes,
                 later,
+                low: Arc::new(low),
             }),
             exact: Arc::new(exact),
             words: Arc::default(),

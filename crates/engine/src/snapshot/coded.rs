@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cosift_kernels::Codes;
+use cosift_kernels::{Candidate, Codes, FullCodes, LowNibbles, Query, Wanted, refine, refine_low};
 
 use crate::columns::BLOCK_RECORDS;
 use crate::disk::FileError;
@@ -12,6 +12,7 @@ use crate::snapshot::basis::Basis;
 use crate::snapshot::body::Body;
 use crate::snapshot::exact_vectors::{ExactVectors, VectorBuffer};
 use crate::snapshot::file_names::FileId;
+use crate::snapshot::low_memory::LowMemory;
 
 /// The vectors of a block as codes, and the basis of the codes.
 pub(crate) struct Coded {
@@ -21,14 +22,15 @@ pub(crate) struct Coded {
     pub(crate) codes: Codes,
     /// The vectors of the later rows, [`BLOCK_RECORDS`] in each but the last.
     pub(crate) later: Vec<Codes>,
+    pub(super) low: Arc<LowMemory>,
 }
 
 /// Codes of the vectors of a block while they are made: first those of the records, then those of the later rows.
 pub(super) struct CodedBuilder<'a> {
     basis: &'a Arc<Basis>,
     records: usize,
-    codes: Codes,
-    later: Vec<Codes>,
+    codes: FullCodes,
+    later: Vec<FullCodes>,
     /// The next vectors, which are encoded together.
     waiting: Vec<f32>,
     dimensions: usize,
@@ -45,7 +47,7 @@ impl<'a> CodedBuilder<'a> {
         Self {
             basis,
             records,
-            codes: Codes::new(basis.layout(), records),
+            codes: FullCodes::new(basis.layout(), records),
             later: Vec::new(),
             waiting: Vec::new(),
             dimensions: 1,
@@ -72,23 +74,23 @@ impl<'a> CodedBuilder<'a> {
         }
     }
 
-    /// Adds codes of the same basis.
-    pub(super) fn append(&mut self, codes: &Codes) {
+    /// Adds codes of the same basis, with their low nibbles.
+    pub(super) fn append(&mut self, (codes, low): (&Codes, &LowNibbles)) {
         self.encode_waiting();
         for row in 0..codes.records() {
             give_way();
-            self.next().push(codes, row);
+            self.next().push((codes, low), row);
         }
     }
 
     /// The codes to which the next vector is added.
-    fn next(&mut self) -> &mut Codes {
-        if self.codes.records() < self.records {
+    fn next(&mut self) -> &mut FullCodes {
+        if self.codes.codes.records() < self.records {
             return &mut self.codes;
         }
-        let is_full = |codes: &Codes| codes.records() == BLOCK_RECORDS;
+        let is_full = |full: &FullCodes| full.codes.records() == BLOCK_RECORDS;
         if self.later.last().is_none_or(is_full) {
-            self.later.push(Codes::new(self.basis.layout(), 0));
+            self.later.push(FullCodes::new(self.basis.layout(), 0));
         }
         let last = self.later.len() - 1;
         &mut self.later[last]
@@ -96,20 +98,49 @@ impl<'a> CodedBuilder<'a> {
 
     pub(super) fn finish(mut self) -> Coded {
         self.encode_waiting();
+        let later = self.later.into_iter().map(|full| (full.codes, full.low));
+        let (later, later_low): (_, Vec<_>) = later.unzip();
+        let low = std::iter::once(self.codes.low).chain(later_low).collect();
         Coded {
             file_id: FileId::next(),
             basis: Arc::clone(self.basis),
-            codes: self.codes,
-            later: self.later,
+            codes: self.codes.codes,
+            later,
+            low: Arc::new(LowMemory::new(low)),
         }
     }
 }
 
 impl Coded {
+    /// The codes of the records, then those of the later rows.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Codes> {
+        std::iter::once(&self.codes).chain(&self.later)
+    }
+
+    /// Passes 2 and 3 over one of [`Coded::parts`]: narrows the bounds of candidates, and drops those that are not wanted. The
+    /// bounds are wider where low nibbles are not in memory.
+    pub(crate) fn refine(
+        &self,
+        part: usize,
+        query: &Query,
+        wanted: &mut Wanted<'_>,
+        candidates: &mut Vec<Candidate>,
+    ) {
+        let codes = part
+            .checked_sub(1)
+            .map_or(&self.codes, |later| &self.later[later]);
+        refine(codes, query, wanted, candidates);
+        if candidates.is_empty() {
+            return;
+        }
+        if let Some(low) = self.low.for_candidates(candidates.len()) {
+            refine_low(codes, &low[part], query, wanted, candidates);
+        }
+    }
+
     /// Bytes in memory.
     pub(super) fn memory_bytes(&self) -> usize {
-        let codes = std::iter::once(&self.codes).chain(&self.later);
-        codes.map(Codes::memory_bytes).sum()
+        self.parts().map(Codes::memory_bytes).sum::<usize>() + self.low.memory_bytes()
     }
 }
 

@@ -1,7 +1,8 @@
 //! The cost of a search with the codes of a codec, estimated from a sample.
 
 use cosift_kernels::{
-    BLOCK_RECORDS, Codec, Codes, Residence, Scan, TILE_RECORDS, Wanted, refine, rotate, scan_codes,
+    BLOCK_RECORDS, Codec, FullCodes, Residence, Scan, TILE_RECORDS, Wanted, refine, refine_low,
+    rotate, scan_codes,
 };
 
 use crate::columns::Mask;
@@ -43,10 +44,11 @@ pub(crate) fn of_search(codec: &Codec, rotation: usize, rotated: &[f32], records
     let rows: Vec<&[f32]> = contiguous.chunks_exact(layout.dims()).collect();
     // The first is the query itself.
     let last = (PAGE * rows.len() as f64 / records.max(1) as f64).ceil() as usize;
-    let mut codes = Codes::new(layout, rows.len());
+    let mut full = FullCodes::new(layout, rows.len());
     for (slot, row) in rows.iter().enumerate() {
-        codec.encode(row, slot, &mut codes);
+        codec.encode(row, slot, &mut full);
     }
+    let FullCodes { codes, low } = full;
     let mask = Mask::full(rows.len());
     let (mut passed, mut undecided) = (0, 0);
     let mut searches = 0;
@@ -78,6 +80,7 @@ pub(crate) fn of_search(codec: &Codec, rotation: usize, rotated: &[f32], records
             counted: None,
         };
         refine(&codes, &query, &mut wanted, &mut found);
+        refine_low(&codes, &low, &query, &mut wanted, &mut found);
         undecided += found
             .iter()
             .filter(|candidate| candidate.estimate - candidate.error < floor)

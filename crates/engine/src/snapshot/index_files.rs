@@ -22,9 +22,9 @@ pub(super) type FileName = (FileId, &'static str);
 /// The index files of a database.
 #[derive(Debug)]
 pub(crate) struct IndexFiles {
-    disk: Arc<dyn Disk>,
+    pub(super) disk: Arc<dyn Disk>,
     directory: PathBuf,
-    owner: Owner,
+    pub(super) owner: Owner,
     pub(super) dimensions: usize,
     pub(super) store: Reader,
     /// Where searches keep exact vectors.
@@ -141,9 +141,12 @@ impl IndexFiles {
         self.disk.list(&self.directory).unwrap_or_default()
     }
 
+    pub(super) fn path_of(&self, file_id: FileId, kind: &str) -> PathBuf {
+        index_file_path(&self.directory, file_id, kind)
+    }
+
     pub(super) fn open(&self, file_id: FileId, kind: &str) -> Result<PartsFile, FileError> {
-        let path = index_file_path(&self.directory, file_id, kind);
-        PartsFile::open(&*self.disk, &path, &self.owner)
+        PartsFile::open(&*self.disk, &self.path_of(file_id, kind), &self.owner)
     }
 
     /// Notes files that are complete, so that they are not written again.
@@ -190,15 +193,15 @@ impl IndexFiles {
         &self,
         file_id: FileId,
         kind: &'static str,
-        parts: impl FnOnce() -> Vec<Vec<u8>>,
+        parts: impl FnOnce() -> Result<Vec<Vec<u8>>, FileError>,
     ) -> Result<(), FileError> {
         if self.written.lock().contains(&(file_id, kind)) {
             return Ok(());
         }
         self.create_directory()?;
-        let parts = parts();
+        let parts = parts()?;
         let slices: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-        let path = index_file_path(&self.directory, file_id, kind);
+        let path = self.path_of(file_id, kind);
         write_parts_file(&*self.disk, &path, &self.owner, &slices)?;
         self.written.lock().insert((file_id, kind));
         Ok(())

@@ -17,6 +17,7 @@ mod identity_index;
 mod index_files;
 mod keys;
 mod living_counts;
+mod low_memory;
 mod mixing;
 mod new_row;
 mod passage_table;

@@ -1,4 +1,4 @@
-//! Exact vectors that searches have read from files, kept in memory within one budget.
+//! What searches have read from files, kept in memory within one budget: exact vectors, and low nibbles of codes.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,8 +15,8 @@ use crate::runtime::{available_memory, now_ms};
 pub(crate) struct VectorMemory {
     max_bytes: usize,
     used_bytes: AtomicUsize,
-    /// Files with vectors in memory. The first is the next whose vectors may be dropped.
-    files: Mutex<VecDeque<Weak<KeptVectors>>>,
+    /// What is in memory. The first is the next that may be dropped.
+    kept: Mutex<VecDeque<Weak<dyn Kept>>>,
     /// When the memory of the machine was last looked at, milliseconds since 1970.
     looked_at: AtomicU64,
     /// Whether the machine was short of memory then.
@@ -29,19 +29,28 @@ const SCARCE_PART: u64 = 16;
 /// Milliseconds between two looks at the memory of the machine.
 const LOOK_EVERY: u64 = 1_000;
 
+/// What is kept of a file.
+pub(super) trait Kept: std::fmt::Debug + Send + Sync {
+    /// Whether it was used since the last call.
+    fn was_used(&self) -> bool;
+
+    /// Removes it from memory, as far as the budget is concerned: to drop what is returned may take a while.
+    fn take(&self) -> Box<dyn Send>;
+}
+
 impl VectorMemory {
     /// A budget of `max_bytes` bytes; 0 keeps nothing.
     pub(crate) fn new(max_bytes: usize) -> Arc<Self> {
         Arc::new(Self {
             max_bytes,
             used_bytes: AtomicUsize::new(0),
-            files: Mutex::default(),
+            kept: Mutex::default(),
             looked_at: AtomicU64::new(0),
             is_scarce: AtomicBool::new(false),
         })
     }
 
-    /// Drops all vectors when the machine is short of memory. Looks at most once a second.
+    /// Drops everything when the machine is short of memory. Looks at most once a second.
     pub(crate) fn give_back_if_scarce(&self) {
         let now = now_ms() as u64;
         let looked_at = self.looked_at.load(Relaxed);
@@ -60,14 +69,14 @@ impl VectorMemory {
         let is_scarce = memory.is_some_and(|(available, all)| available < all / SCARCE_PART);
         self.is_scarce.store(is_scarce, Relaxed);
         if is_scarce {
-            let files = std::mem::take(&mut *self.files.lock());
-            files.iter().filter_map(Weak::upgrade).for_each(|file| {
-                file.take();
+            let kept = std::mem::take(&mut *self.kept.lock());
+            kept.iter().filter_map(Weak::upgrade).for_each(|kept| {
+                kept.take();
             });
         }
     }
 
-    /// Whether `bytes` more can be kept. Drops vectors of files that were not used lately to make room for them.
+    /// Whether `bytes` more can be kept. Drops what was not used lately to make room for them.
     pub(super) fn make_room(&self, bytes: usize) -> bool {
         if bytes > self.max_bytes || self.is_scarce.load(Relaxed) {
             return false;
@@ -76,31 +85,42 @@ impl VectorMemory {
         if has_room() {
             return true;
         }
-        let mut files = self.files.lock();
+        let mut kept = self.kept.lock();
         let mut dropped = Vec::new();
-        // Each file is passed over at most once, because that clears `used`.
-        for _ in 0..2 * files.len() {
+        // Each is passed over at most once, because that clears `used`.
+        for _ in 0..2 * kept.len() {
             if has_room() {
                 break;
             }
-            let Some(first) = files.pop_front().and_then(|first| first.upgrade()) else {
+            let Some(first) = kept.pop_front().and_then(|first| first.upgrade()) else {
                 continue;
             };
-            if first.used.swap(false, Relaxed) {
-                files.push_back(Arc::downgrade(&first));
+            if first.was_used() {
+                kept.push_back(Arc::downgrade(&first));
             } else {
                 dropped.push(first.take());
             }
         }
-        // The vectors of a file are freed without the lock, because there are thousands.
-        drop(files);
+        // What is dropped is freed without the lock, because it may be thousands of vectors.
+        drop(kept);
         has_room()
     }
 
-    fn add_file(&self, file: &Arc<KeptVectors>) {
-        let mut files = self.files.lock();
-        files.retain(|file| file.strong_count() > 0);
-        files.push_back(Arc::downgrade(file));
+    /// Adds something that is in memory now, and may be dropped.
+    pub(super) fn add(&self, kept: &Arc<dyn Kept>) {
+        let mut all = self.kept.lock();
+        all.retain(|kept| kept.strong_count() > 0);
+        all.push_back(Arc::downgrade(kept));
+    }
+
+    /// Notes that `bytes` more are in memory, for which there was room.
+    pub(super) fn note_kept(&self, bytes: usize) {
+        self.used_bytes.fetch_add(bytes, Relaxed);
+    }
+
+    /// Notes that `bytes` are no longer in memory.
+    pub(super) fn note_dropped(&self, bytes: usize) {
+        self.used_bytes.fetch_sub(bytes, Relaxed);
     }
 }
 
@@ -143,13 +163,13 @@ impl KeptVectors {
         let is_first = rows.is_empty();
         for (row, vector) in vectors {
             if rows.insert(row, vector.into()).is_none() {
-                let bytes = size_of_val(vector);
-                self.memory.used_bytes.fetch_add(bytes, Relaxed);
+                self.memory.note_kept(size_of_val(vector));
             }
         }
         drop(rows);
         if is_first {
-            self.memory.add_file(self);
+            let kept: Arc<dyn Kept> = Arc::clone(self) as _;
+            self.memory.add(&kept);
         }
     }
 
@@ -157,13 +177,18 @@ impl KeptVectors {
     pub(super) fn len(&self) -> usize {
         self.rows.read().len()
     }
+}
 
-    /// Removes all vectors from memory.
-    fn take(&self) -> HashMap<usize, Box<[i32]>> {
+impl Kept for KeptVectors {
+    fn was_used(&self) -> bool {
+        self.used.swap(false, Relaxed)
+    }
+
+    fn take(&self) -> Box<dyn Send> {
         let rows = std::mem::take(&mut *self.rows.write());
         let bytes = rows.values().map(|vector| size_of_val(&**vector)).sum();
-        self.memory.used_bytes.fetch_sub(bytes, Relaxed);
-        rows
+        self.memory.note_dropped(bytes);
+        Box::new(rows)
     }
 }
 

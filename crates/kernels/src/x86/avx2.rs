@@ -232,7 +232,7 @@ mod tests {
     use super::AVX2;
     use crate::check::{same, skipped};
     use crate::codec::Codec;
-    use crate::codes::Codes;
+    use crate::codes::FullCodes;
     use crate::layout::Layout;
     use crate::reference;
     use crate::residence::Residence;
@@ -248,10 +248,11 @@ mod tests {
         let layout = Layout::new(256, 128, 128).expect("valid bands");
         let vectors = [1.0, -1.0].map(|sign: f32| vec![sign / 16.0; 256]);
         let codec = Codec::new(layout, Steps::train(&layout, &vectors[0]));
-        let mut codes = Codes::new(layout, 2);
+        let mut full = FullCodes::new(layout, 2);
         for (slot, vector) in vectors.iter().enumerate() {
-            codec.encode(vector, slot, &mut codes);
+            codec.encode(vector, slot, &mut full);
         }
+        let codes = &full.codes;
         assert_eq!(codes.tile(0)[..8], [255, 255, 255, 255, 1, 1, 1, 1]);
         let queries = [0, 1, 0, 1, 0].map(|at: usize| codec.query(&vectors[at]));
         assert!(queries[0].codes.head.iter().all(|&code| code == 127));
@@ -269,10 +270,10 @@ mod tests {
             scan_codes(&mut scans.collect::<Vec<_>>());
             found.concat()
         };
-        let expected = found(&|scans| reference::scan_codes(&codes, scans));
+        let expected = found(&|scans| reference::scan_codes(codes, scans));
         // SAFETY: the kernel is available, and the queries have the codes' layout.
         let scanned = found(&|scans| unsafe {
-            (AVX2.scan_codes)(&codes, Residence::Memory, scans);
+            (AVX2.scan_codes)(codes, Residence::Memory, scans);
         });
         assert_eq!(expected.len(), 10);
         assert!(same(&scanned, &expected));
