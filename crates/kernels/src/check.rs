@@ -1,7 +1,8 @@
 //! Compares a kernel with the reference on random blocks.
 
 use crate::codec::Codec;
-use crate::codes::{Codes, FullCodes};
+use crate::codes::Codes;
+use crate::full_codes::FullCodes;
 use crate::kernel::Kernel;
 use crate::layout::{BLOCK_RECORDS, Layout};
 use crate::nearness::Nearness;
@@ -121,19 +122,14 @@ fn searches_agree(
     });
     let refined = requests.iter().zip(&expected).all(|(request, found)| {
         let (mut expected, mut found) = (found.clone(), found.clone());
-        let Request {
-            query,
-            floor,
-            ceiling,
-            ..
-        } = request;
+        let (query, floor, ceiling) = (&request.query, request.floor, request.ceiling);
         let mut slots = [[0; 64]; 2];
         let mut wanted = slots.each_mut().map(|slots| Wanted {
-            floor: *floor,
-            ceiling: *ceiling,
+            floor,
+            ceiling,
             counted: (request.higher.as_ref()).map(|(lowest, _)| Counted {
                 lowest: *lowest,
-                below: *ceiling,
+                below: ceiling,
                 slots,
             }),
         });

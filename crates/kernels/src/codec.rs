@@ -1,7 +1,8 @@
 //! Quantisation: from unit vectors to codes.
 
 use crate::axis;
-use crate::codes::{FullCodes, RecordCodes, RecordMeta, RowResiduals, rounded_up};
+use crate::codes::{RecordCodes, RecordMeta, RowResiduals, rounded_up};
+use crate::full_codes::FullCodes;
 use crate::layout::{Layout, UNIT};
 use crate::nibbles::{MAX_FINE_CODE, fine_parts, high_nibble};
 use crate::query::Query;

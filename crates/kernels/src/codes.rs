@@ -1,14 +1,13 @@
-//! The codes of one block: those that stay in memory, and all of them while they are made.
+//! The codes of one block, without the low nibbles.
 
 use crate::aligned::AlignedBytes;
 use crate::layout::{
     BLOCK_RECORDS, Layout, META_FIELD_BYTES, Plane, ROW_RESIDUAL_BYTES, TILE_RECORDS, UNIT,
 };
-use crate::low_nibbles::LowNibbles;
 use crate::nibbles::high_nibble;
 use crate::plane_rows::{PlaneRows, nibble_pairs, sum_of_squares};
 
-/// The packed codes of up to [`BLOCK_RECORDS`] records without their [`LowNibbles`]; [`Layout`] describes the position of each
+/// The packed codes of up to [`BLOCK_RECORDS`] records without their [`LowNibbles`](crate::LowNibbles); [`Layout`] describes the position of each
 /// byte.
 pub struct Codes {
     layout: Layout,
@@ -19,14 +18,6 @@ pub struct Codes {
     residuals: Vec<RowResiduals>,
     /// The largest sum of squares of a record's low nibbles in the tail.
     largest_tail_low: u32,
-}
-
-/// The codes of up to [`BLOCK_RECORDS`] records with their low nibbles.
-pub struct FullCodes {
-    /// Those that searches always need.
-    pub codes: Codes,
-    /// The low nibbles of the same records.
-    pub low: LowNibbles,
 }
 
 /// The scale, residuals and norm of one record, in units of 1/65535.
@@ -75,7 +66,7 @@ pub(crate) fn rounded_up(value: f64) -> u16 {
 }
 
 impl Codes {
-    fn new(layout: Layout, capacity: usize) -> Self {
+    pub(crate) fn new(layout: Layout, capacity: usize) -> Self {
         Self {
             layout,
             records: 0,
@@ -86,7 +77,7 @@ impl Codes {
         }
     }
 
-    /// Restores codes from the bytes of [`head_bytes`](Self::head_bytes) and [`rest_bytes`](Self::rest_bytes).
+    /// Restores codes from the bytes of [`head_bytes`](Self::head_bytes) and [`rest_bytes`](crate::LowNibbles::rest_bytes).
     ///
     /// `None` if there are more than [`BLOCK_RECORDS`] records, or the lengths do not fit the number of records. Any bytes
     /// are safe to scan; a checksum must detect wrong bytes.
@@ -145,14 +136,9 @@ impl Codes {
         one.head_bytes().to_vec()
     }
 
-    /// The planes one after the other, then the residuals; `layout.rest_bytes(records)` bytes. `low` are the low nibbles of
-    /// these records.
-    #[must_use]
-    pub fn rest_bytes(&self, low: &LowNibbles) -> Vec<u8> {
-        let [coarse, tail, fine] = low.planes().map(PlaneRows::rows);
-        let mut out = [self.tail_high.rows(), coarse, tail, fine].concat();
-        out.extend(self.residuals.iter().flat_map(|row| row.to_bytes()));
-        out
+    /// The residuals of all records.
+    pub(crate) fn residual_bytes(&self) -> impl Iterator<Item = u8> {
+        self.residuals.iter().flat_map(|row| row.to_bytes())
     }
 
     /// Bytes allocated, used or not.
@@ -163,7 +149,7 @@ impl Codes {
     }
 
     /// Copies one record of another block to `slot`.
-    fn copy(&mut self, slot: usize, other: &Self, from: usize) {
+    pub(crate) fn copy(&mut self, slot: usize, other: &Self, from: usize) {
         let (from_tile, from_lane) = (other.tile(from / TILE_RECORDS), from % TILE_RECORDS);
         let meta = self.layout.meta_offset();
         let lane = slot % TILE_RECORDS;
@@ -194,7 +180,7 @@ impl Codes {
     }
 
     /// Stores a record, apart from its low nibbles.
-    fn write(
+    pub(crate) fn write(
         &mut self,
         slot: usize,
         record: &RecordCodes,
@@ -242,7 +228,7 @@ impl Codes {
     }
 
     /// Takes the low nibbles of the tail of a record into account in [`Codes::tail_low_norm`].
-    fn note_tail_low(&mut self, row: &[u8]) {
+    pub(crate) fn note_tail_low(&mut self, row: &[u8]) {
         self.largest_tail_low = self.largest_tail_low.max(sum_of_squares(row));
     }
 
@@ -284,7 +270,7 @@ impl Codes {
         &mut self.head.as_mut_bytes()[tile * bytes..][..bytes]
     }
 
-    fn resize(&mut self, records: usize) {
+    pub(crate) fn resize(&mut self, records: usize) {
         assert!(records <= BLOCK_RECORDS, "a block holds 4096 records");
         self.records = records;
         self.head.resize(self.layout.head_bytes(records));
@@ -292,59 +278,6 @@ impl Codes {
         if self.layout.has_rest() {
             self.residuals.resize(records, RowResiduals::default());
         }
-    }
-}
-
-impl FullCodes {
-    /// Codes of no records, with capacity for `capacity` records.
-    #[must_use]
-    pub fn new(layout: Layout, capacity: usize) -> Self {
-        Self {
-            codes: Codes::new(layout, capacity),
-            low: LowNibbles::new(layout, capacity),
-        }
-    }
-
-    /// Appends one record of another block.
-    ///
-    /// # Panics
-    /// When the layouts differ, the other block has no such record, or this one is full.
-    pub fn push(&mut self, (codes, low): (&Codes, &LowNibbles), slot: usize) {
-        assert_eq!(
-            self.codes.layout, codes.layout,
-            "blocks have the same layout"
-        );
-        assert!(slot < codes.records, "record exists");
-        let to = self.codes.records;
-        self.resize(to + 1);
-        self.codes.copy(to, codes, slot);
-        self.low.copy(to, low, slot);
-        self.codes.note_tail_low(self.low.tail.row(to));
-    }
-
-    /// Stores a record at `slot`, which exists already or is the next one. `residuals` are ignored if there is no rest.
-    pub(crate) fn write(
-        &mut self,
-        slot: usize,
-        record: &RecordCodes,
-        meta: RecordMeta,
-        residuals: RowResiduals,
-    ) {
-        assert!(
-            slot <= self.codes.records,
-            "slot is that of a record or the next one"
-        );
-        if slot == self.codes.records {
-            self.resize(slot + 1);
-        }
-        self.codes.write(slot, record, meta, residuals);
-        self.low.write(slot, record);
-        self.codes.note_tail_low(self.low.tail.row(slot));
-    }
-
-    fn resize(&mut self, records: usize) {
-        self.codes.resize(records);
-        self.low.resize(records);
     }
 }
 

@@ -17,6 +17,7 @@ mod codes;
 mod detect;
 mod dots;
 mod exact;
+mod full_codes;
 mod kernel;
 mod lanes;
 mod layout;
@@ -45,11 +46,12 @@ mod x86;
 
 pub use allocator::return_freed_memory;
 pub use codec::Codec;
-pub use codes::{Codes, FullCodes};
+pub use codes::Codes;
 pub use detect::{
     add_nearness, exact, find_near, floats_between, integers_between, kernel_name, prefetch,
     refine, refine_low, rotate, scan_codes, split_integers_between,
 };
+pub use full_codes::FullCodes;
 pub use layout::{BLOCK_RECORDS, Layout, TILE_RECORDS};
 pub use low_nibbles::LowNibbles;
 pub use nearness::{NEAREST, Nearness};

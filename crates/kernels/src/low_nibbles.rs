@@ -1,6 +1,6 @@
 //! The low nibbles of the codes of one block, which may be left out: without them, the bounds are wider.
 
-use crate::codes::RecordCodes;
+use crate::codes::{Codes, RecordCodes};
 use crate::layout::{BLOCK_RECORDS, Layout, Plane};
 use crate::nibbles::low_nibble;
 use crate::plane_rows::PlaneRows;
@@ -27,7 +27,7 @@ impl LowNibbles {
         }
     }
 
-    /// Restores the low nibbles from the bytes of [`rest_bytes`](crate::Codes::rest_bytes).
+    /// Restores the low nibbles from the bytes of [`rest_bytes`](Self::rest_bytes).
     ///
     /// `None` if there are more than [`BLOCK_RECORDS`] records, or the length does not fit the number of records. Any bytes are
     /// safe to scan; a checksum must detect wrong bytes.
@@ -48,6 +48,16 @@ impl LowNibbles {
             tail,
             fine,
         })
+    }
+
+    /// The rest of `codes`, whose low nibbles these are: the planes one after the other, then the residuals;
+    /// `layout.rest_bytes(records)` bytes.
+    #[must_use]
+    pub fn rest_bytes(&self, codes: &Codes) -> Vec<u8> {
+        let [coarse, tail, fine] = self.planes().map(PlaneRows::rows);
+        let mut out = [codes.tail_high().rows(), coarse, tail, fine].concat();
+        out.extend(codes.residual_bytes());
+        out
     }
 
     /// The layout of the codes.

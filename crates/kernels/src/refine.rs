@@ -275,8 +275,8 @@ mod tests {
     use super::{AHEAD, GROUP};
     use crate::check::{Random, same};
     use crate::codec::Codec;
-    use crate::codes::FullCodes;
     use crate::detect::KERNELS;
+    use crate::full_codes::FullCodes;
     use crate::layout::Layout;
     use crate::reference;
     use crate::scan::{Candidate, Counted, Wanted};

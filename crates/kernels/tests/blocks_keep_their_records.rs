@@ -40,7 +40,7 @@ fn assert_same(left: &FullCodes, right: &FullCodes) {
     assert_eq!(left.codes.records(), right.codes.records());
     let (left_head, right_head) = (left.codes.head_bytes(), right.codes.head_bytes());
     assert!(left_head == right_head, "heads are equal");
-    let rests = [left, right].map(|full| full.codes.rest_bytes(&full.low));
+    let rests = [left, right].map(|full| full.low.rest_bytes(&full.codes));
     assert!(rests[0] == rests[1], "rests are equal");
 }
 
@@ -63,7 +63,7 @@ fn appended_blocks_are_the_block_of_all_records() {
 fn bytes_make_the_same_block_again_unless_some_are_missing() {
     let (codec, layout) = (codec(), codec().layout());
     let full = encoded(&codec, &vectors(40));
-    let (head, rest) = (full.codes.head_bytes(), full.codes.rest_bytes(&full.low));
+    let (head, rest) = (full.codes.head_bytes(), full.low.rest_bytes(&full.codes));
     assert_eq!(head.len(), layout.head_bytes(40));
     assert_eq!(rest.len(), layout.rest_bytes(40));
     let codes = Codes::from_bytes(layout, 40, head, &rest).expect("lengths are right");

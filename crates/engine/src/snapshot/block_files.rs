@@ -131,7 +131,7 @@ impl IndexFiles {
             let low = coded.low.get()?;
             let parts = coded.parts().zip(&*low);
             let bytes =
-                parts.flat_map(|(codes, low)| [codes.head_bytes().to_vec(), codes.rest_bytes(low)]);
+                parts.flat_map(|(codes, low)| [codes.head_bytes().to_vec(), low.rest_bytes(codes)]);
             Ok(bytes.collect())
         })?;
         if !coded.low.has_file() {

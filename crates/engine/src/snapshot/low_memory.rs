@@ -41,7 +41,7 @@ pub(super) struct LowFile {
 }
 
 /// To compare the exact vectors of so many candidates takes as long as to read the low nibbles of a block.
-const CANDIDATES_OF_READ: usize = 1_024;
+const CANDIDATES_OF_READ: usize = 2_048;
 
 impl LowMemory {
     /// Low nibbles that are in no file.
@@ -179,5 +179,79 @@ impl LowFile {
                     .ok_or_else(|| file.damaged("codes of another length"))
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use cosift_kernels::{Codec, FullCodes, Steps};
+
+    use super::*;
+    use crate::disk::{RealDisk, write_parts_file};
+
+    const OWNER: Owner = [7; 16];
+    const RECORDS: usize = 40;
+
+    /// Full codes of a block, and the low nibbles in a file at `path`.
+    fn written(path: &Path, memory: &Arc<VectorMemory>) -> Arc<LowMemory> {
+        let layout = Layout::new(64, 16, 16).expect("valid bands");
+        let mut vector = vec![0.0; 64];
+        vector[..4].fill(0.5);
+        let codec = Codec::new(layout, Steps::train(&layout, &vector));
+        let mut full = FullCodes::new(layout, RECORDS);
+        (0..RECORDS).for_each(|slot| codec.encode(&vector, slot, &mut full));
+        let rest = full.low.rest_bytes(&full.codes);
+        write_parts_file(&RealDisk, path, &OWNER, &[b"head", &rest]).expect("written");
+        let low = Arc::new(LowMemory::new(vec![full.low]));
+        assert!(low.for_candidates(1).is_some() && low.memory_bytes() > 0);
+        low.set_file(LowFile {
+            disk: Arc::new(RealDisk),
+            path: path.to_owned(),
+            owner: OWNER,
+            layout,
+            rows: vec![RECORDS],
+            memory: Arc::clone(memory),
+        });
+        assert_eq!(low.memory_bytes(), 0);
+        low
+    }
+
+    #[test]
+    fn they_are_read_once_searches_have_missed_them() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let memory = VectorMemory::new(1 << 20);
+        let low = written(&directory.path().join("1.codes"), &memory);
+        assert!(low.for_candidates(CANDIDATES_OF_READ / 2).is_none());
+        assert!(low.for_candidates(CANDIDATES_OF_READ / 2 - 1).is_none());
+        let read = low.for_candidates(1).expect("they are read");
+        assert_eq!(read[0].records(), RECORDS);
+        assert!(low.for_candidates(1).is_some() && low.memory_bytes() > 0);
+        memory.note_available(Some((1, 1_600)));
+        assert_eq!(low.memory_bytes(), 0);
+        assert!(low.get().is_ok(), "the file has them");
+        assert!(low.for_candidates(CANDIDATES_OF_READ).is_none());
+        memory.note_available(None);
+        assert!(low.for_candidates(CANDIDATES_OF_READ).is_some());
+        drop(low);
+        assert!(
+            memory.make_room(1 << 20),
+            "a block that is gone takes no memory"
+        );
+    }
+
+    #[test]
+    fn searches_do_without_them_where_there_is_no_room_or_the_file_is_damaged() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("1.codes");
+        let none = written(&path, &VectorMemory::new(0));
+        assert!(none.for_candidates(CANDIDATES_OF_READ).is_none());
+        let damaged = written(&path, &VectorMemory::new(1 << 20));
+        let mut bytes = std::fs::read(&path).expect("read");
+        *bytes.last_mut().expect("not empty") ^= 1;
+        std::fs::write(&path, bytes).expect("written");
+        assert!(damaged.for_candidates(CANDIDATES_OF_READ).is_none());
+        assert!(damaged.get().is_err());
     }
 }

@@ -65,7 +65,7 @@ impl VectorMemory {
     }
 
     /// `memory` is the available memory of the machine and all of it, bytes; `None` where they are not known.
-    fn note_available(&self, memory: Option<(u64, u64)>) {
+    pub(super) fn note_available(&self, memory: Option<(u64, u64)>) {
         let is_scarce = memory.is_some_and(|(available, all)| available < all / SCARCE_PART);
         self.is_scarce.store(is_scarce, Relaxed);
         if is_scarce {

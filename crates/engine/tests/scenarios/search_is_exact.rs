@@ -1,5 +1,8 @@
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use cosift_engine::Limits;
+use cosift_kernels::Layout;
 use serde_json::{Value, json};
 
 use crate::common::{
@@ -180,7 +183,38 @@ fn meets_blocks_of_both_bases(random: &mut Random) -> bool {
     );
     check(&server, &oracle, &vectors, random, in_full(20, 5));
     server.close();
+    without_and_with_low_nibbles(directory.path(), &oracle, &vectors, random);
     mixed
+}
+
+/// Low nibbles of codes are not in memory after a start, until searches have missed them, and never without a budget.
+fn without_and_with_low_nibbles(
+    directory: &Path,
+    oracle: &Oracle,
+    vectors: &Vectors,
+    random: &mut Random,
+) {
+    let codes_bytes = |server: &Server| server.describe("db")["sizes"]["codes_bytes"].as_u64();
+    let limits = Limits {
+        vector_bytes: 0,
+        ..Limits::default()
+    };
+    let server = Server::with_limits(directory, limits);
+    let least = codes_bytes(&server).expect("a number of bytes");
+    check(&server, oracle, vectors, random, in_full(60, 10));
+    assert_eq!(codes_bytes(&server), Some(least));
+    server.close();
+    let server = Server::open(directory);
+    assert_eq!(codes_bytes(&server), Some(least));
+    let low = Layout::new(384, 64, 128).expect("valid bands").low_bytes() as u64;
+    let all = least + low * oracle.records.len() as u64;
+    let start = Instant::now();
+    while codes_bytes(&server).is_none_or(|bytes| bytes < all) {
+        assert!(start.elapsed() < LIMIT, "the low nibbles are not read");
+        check(&server, oracle, vectors, random, 1);
+    }
+    check(&server, oracle, vectors, random, in_full(20, 5));
+    server.close();
 }
 
 #[test]

@@ -232,7 +232,7 @@ mod tests {
     use super::AVX2;
     use crate::check::{same, skipped};
     use crate::codec::Codec;
-    use crate::codes::FullCodes;
+    use crate::full_codes::FullCodes;
     use crate::layout::Layout;
     use crate::reference;
     use crate::residence::Residence;
