@@ -17,7 +17,7 @@ pub struct Limits {
     pub database_columns: usize,
     /// How long the change feed keeps a change.
     pub keep_changes: Duration,
-    /// Maximal bytes of exact vectors that searches keep in memory, of all databases.
+    /// Maximal bytes of exact vectors, and of low nibbles of codes, that searches keep in memory, of all databases.
     pub vector_bytes: usize,
 }
 

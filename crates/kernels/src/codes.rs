@@ -124,18 +124,6 @@ impl Codes {
         self.head.as_bytes()
     }
 
-    /// The head of a block that has only the record at `slot`.
-    ///
-    /// # Panics
-    /// When there is no such record.
-    #[must_use]
-    pub fn head_of(&self, slot: usize) -> Vec<u8> {
-        let mut one = Self::new(self.layout, 1);
-        one.resize(1);
-        one.copy(0, self, slot);
-        one.head_bytes().to_vec()
-    }
-
     /// The residuals of all records.
     pub(crate) fn residual_bytes(&self) -> impl Iterator<Item = u8> {
         self.residuals.iter().flat_map(|row| row.to_bytes())

@@ -65,8 +65,8 @@ pub fn refine(codes: &Codes, query: &Query, wanted: &mut Wanted<'_>, found: &mut
     }
 }
 
-/// Pruning pass 3: narrows the bounds of candidates of [`refine`] by the low nibbles of their records, and drops those that are
-/// not `wanted`.
+/// Pruning pass 3: narrows the bounds of candidates by the low nibbles of their records, and drops those that are not `wanted`.
+/// The bounds must be those of [`refine`].
 ///
 /// If the head holds all codes and there is no axis, the candidates do not change.
 ///

@@ -48,7 +48,7 @@ pub struct Layout {
     along_axis: bool,
 }
 
-/// A part of the rest: nibbles of one band of every record, in the order in which pass 2 reads them.
+/// A part of the rest: nibbles of one band of every record, in the order in which passes 2 and 3 read them.
 ///
 /// The high nibbles of the tail come first: they exclude nearly all candidates of every query. A query that is unlike the
 /// records is long in the tail, so without them the head would exclude hardly any record.

@@ -41,7 +41,7 @@ pub(crate) struct BandCodes {
     pub(crate) tail: NibbleCodes,
 }
 
-/// Factors of the bounds of pass 3, in the units of [`Weights`].
+/// Factors of the bounds at the end of pass 3, in the units of [`Weights`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RemainderWeights {
     /// Of the dot product with the fine codes in the head.
@@ -87,7 +87,7 @@ pub(crate) struct Weights {
     pub(crate) tail_norm: f32,
     /// The error of pass 1 that does not depend on the record.
     pub(crate) head_slack: f32,
-    /// The error of pass 2 that does not depend on the record.
+    /// The error of later bounds that does not depend on the record.
     pub(crate) full_slack: f32,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Dependencies {
     pub(crate) events: Arc<EventQueue>,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) writers: Arc<WriterThreads>,
-    /// Where searches keep exact vectors.
+    /// Where searches keep exact vectors and low nibbles.
     pub(crate) vectors: Arc<VectorMemory>,
     /// How long the change feed keeps a change.
     pub(crate) keep_changes: Duration,

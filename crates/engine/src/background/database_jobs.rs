@@ -14,7 +14,7 @@ use crate::background::scheduler::{
 };
 use crate::disk::FileError;
 use crate::runtime::{DatabaseEvents, EventCode};
-use crate::snapshot::{Coding, FileId, IndexFiles, SavedSnapshot, Snapshot};
+use crate::snapshot::{Block, Coding, FileId, IndexFiles, SavedSnapshot, Snapshot};
 use crate::store::{Stamp, Store};
 
 /// A rotated basis makes searches faster from this many records on.
@@ -28,7 +28,8 @@ const TRAIN_GROWTH: usize = 400;
 /// all. Once all are there, a training pays earlier.
 const IDLE_TRAIN_GROWTH: usize = 125;
 
-/// A snapshot is saved after this many new rows, or a quarter of the records if that is more.
+/// A snapshot is saved after this many new rows, or when so many wait for a file of their codes, which is smaller in memory then;
+/// or for a quarter of the records if that is more.
 const SAVE_ROWS: u32 = 65_536;
 
 /// Decides which job a database needs, submits it to the scheduler, and collects what it makes.
@@ -136,8 +137,13 @@ impl DatabaseJobs {
             .next_row()
             .0
             .saturating_sub(self.saved.lock().next_row);
+        let waiting = snapshot
+            .blocks
+            .iter()
+            .filter(|block| block.coded.waits_for_file());
+        let waiting: usize = waiting.map(Block::len).sum();
         if let Some(store) = store
-            && rows >= SAVE_ROWS.max(records as u32 / 4)
+            && rows.max(waiting as u32) >= SAVE_ROWS.max(records as u32 / 4)
         {
             let stamp = self.stamp(snapshot, store)?;
             let (snapshot, index_files) = (shared_snapshot(), Arc::clone(&self.index_files));

@@ -1,7 +1,8 @@
-//! Scanning one block for several searches: mask, then the three pruning passes.
+//! Scanning one block for several searches: mask, the three pruning passes, exact scores.
 //!
-//! Pass 1 bounds every score by the head of the codes, for all searches together. Pass 2 bounds the scores of the
-//! remaining candidates by their full codes, and pass 3 scores exactly what is still undecided ([`candidates`]).
+//! Pass 1 bounds every score by the head of the codes, for all searches together. Passes 2 and 3
+//! bound the scores of the remaining candidates by the rest of their codes, and what is still undecided is scored exactly
+//! ([`candidates`]).
 //!
 //! [`candidates`]: crate::search::candidates
 
@@ -40,7 +41,7 @@ const KEPT_PARTS: usize = 8;
 struct FirstPass {
     /// Candidates of each search.
     candidates: Vec<Vec<Candidate>>,
-    /// The best of them, once their full codes were compared.
+    /// The best of them, once they were refined.
     refined: Vec<Vec<Candidate>>,
     /// What records have of the parts of the scores of each search; `None` for a search whose scores are cosines.
     parts: Vec<Option<BlockParts>>,

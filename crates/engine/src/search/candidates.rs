@@ -1,6 +1,6 @@
-//! Pruning passes 2 and 3: the candidates of one block for one search.
+//! Pruning passes 2 and 3, and exact scores: the candidates of one block for one search.
 //!
-//! Pass 2 bounds their scores by their full codes. Pass 3 scores exactly those whose bounds decide nothing; a candidate
+//! The passes bound their scores by the rest of their codes. Those whose bounds decide nothing are scored exactly; a candidate
 //! that certainly matches waits for its score until the end of the scan.
 
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,7 +18,7 @@ use crate::snapshot::Block;
 
 /// The candidates of a block for a search.
 pub(crate) struct Candidates<'a> {
-    /// Those whose full codes were compared.
+    /// Those that were refined.
     pub(crate) refined: &'a mut Vec<Candidate>,
     pub(crate) others: &'a mut Vec<Candidate>,
 }
@@ -84,7 +84,7 @@ pub(crate) fn preview(
     search.ranking.observe_block(block.len(), lowest);
 }
 
-/// Ranks the candidates of pass 1, or adds them to their groups. Returns the bytes of their full codes.
+/// Ranks the candidates of pass 1, or adds them to their groups. Returns the bytes of the rest of their codes.
 ///
 /// Where there are many, those with the highest estimates come first, unless [`is_above_threshold`]: they raise the score
 /// floor, and most of the others are then pruned without being refined.
@@ -150,7 +150,7 @@ fn refine_matches(
     rank_refined(block, search, found, candidates, scratch, matches);
 }
 
-/// Pass 3.
+/// Ranks refined candidates, or adds them to their groups.
 fn rank_refined(
     block: &Block,
     search: &RunningSearch,
@@ -167,7 +167,7 @@ fn rank_refined(
     search.ranking.add_unscored(&mut scratch.unscored);
 }
 
-/// Ranks the candidates whose full codes were compared.
+/// Ranks refined candidates.
 fn rank_candidates(
     block: &Block,
     search: &RunningSearch,
@@ -268,7 +268,7 @@ fn rank_equal(
     }
 }
 
-/// Bounds the scores of candidates by their full codes, and removes those outside the range that the search looks for. Those
+/// Refines candidates: bounds their scores by the rest of their codes, and removes those outside the range that the search looks for. Those
 /// that only count as matches are moved to `matches` as soon as their bounds tell so.
 fn refine_codes(
     block: &Block,

@@ -12,7 +12,7 @@ use crate::search::found_in_block::{FoundInBlock, RankingScratch, is_decided, sc
 use crate::search::running::RunningSearch;
 use crate::snapshot::Block;
 
-/// Adds the matches among candidates whose full codes were compared to their groups, and ranks those without a value.
+/// Adds the matches among refined candidates to their groups, and ranks those without a value.
 pub(crate) fn add_to_groups(
     block: &Block,
     search: &RunningSearch,

@@ -69,7 +69,7 @@ impl PassageRows {
         }));
     }
 
-    /// Bounds the scores of `candidates`, which are records with several passages, by the full codes of their rows. Removes
+    /// Bounds the scores of `candidates`, which are records with several passages, by the rest of the codes of their rows. Removes
     /// those outside the range.
     pub(super) fn refine(
         &self,

@@ -164,9 +164,10 @@ impl Block {
         let body = body.with_equal_vectors(exact.rows());
         let exact = ExactVectors::Memory(exact);
         let sides = [&left.coded, &right.coded];
-        let low = sides.map(|coded| coded.low.get());
-        let coded = if let [Ok(left_low), Ok(right_low)] = low
-            && left.coded.basis.file_id == right.coded.basis.file_id
+        let have_one_basis = left.coded.basis.file_id == right.coded.basis.file_id;
+        let coded = if have_one_basis
+            // Where a file of codes is lost, the exact vectors suffice.
+            && let [Ok(left_low), Ok(right_low)] = sides.map(|coded| coded.low())
         {
             let mut coded = CodedBuilder::new(&left.coded.basis, left.len() + right.len());
             let low = [left_low, right_low];

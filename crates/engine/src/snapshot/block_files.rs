@@ -128,13 +128,13 @@ impl IndexFiles {
         let (body, coded) = (&block.body, &block.coded);
         self.write(body.file_id, ROWS, || Ok(rows_parts(block)))?;
         self.write(coded.file_id, CODES, || {
-            let low = coded.low.get()?;
+            let low = coded.low()?;
             let parts = coded.parts().zip(&*low);
             let bytes =
                 parts.flat_map(|(codes, low)| [codes.head_bytes().to_vec(), low.rest_bytes(codes)]);
             Ok(bytes.collect())
         })?;
-        if !coded.low.has_file() {
+        if coded.waits_for_file() {
             let rows = coded.parts().map(Codes::records).collect();
             coded
                 .low
@@ -243,7 +243,7 @@ impl IndexFiles {
                 basis: Arc::clone(&entry.basis),
                 codes,
                 later,
-                low: Arc::new(low),
+                low,
             }),
             exact: Arc::new(exact),
             words: Arc::default(),

@@ -138,6 +138,19 @@ impl Coded {
         }
     }
 
+    /// The low nibbles of each of [`Coded::parts`].
+    ///
+    /// # Errors
+    /// As [`LowMemory::get`].
+    pub(crate) fn low(&self) -> Result<Arc<[LowNibbles]>, FileError> {
+        self.low.get()
+    }
+
+    /// Whether the codes have low nibbles that wait for a file.
+    pub(crate) fn waits_for_file(&self) -> bool {
+        self.codes.layout().row_bytes() > 0 && !self.low.has_file()
+    }
+
     /// Bytes in memory.
     pub(super) fn memory_bytes(&self) -> usize {
         self.parts().map(Codes::memory_bytes).sum::<usize>() + self.low.memory_bytes()

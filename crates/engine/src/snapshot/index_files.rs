@@ -27,7 +27,7 @@ pub(crate) struct IndexFiles {
     pub(super) owner: Owner,
     pub(super) dimensions: usize,
     pub(super) store: Reader,
-    /// Where searches keep exact vectors.
+    /// Where searches keep exact vectors and low nibbles.
     pub(super) vectors: Arc<VectorMemory>,
     /// Files known to be complete.
     written: Mutex<HashSet<FileName>>,

@@ -34,7 +34,7 @@ pub(super) trait Kept: std::fmt::Debug + Send + Sync {
     /// Whether it was used since the last call.
     fn was_used(&self) -> bool;
 
-    /// Removes it from memory, as far as the budget is concerned: to drop what is returned may take a while.
+    /// Takes it out of memory and of the budget. To drop what is returned may take a while.
     fn take(&self) -> Box<dyn Send>;
 }
 

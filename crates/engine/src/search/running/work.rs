@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 pub(crate) struct Counters {
     /// Records compared by the head of their codes.
     pub(crate) scanned: AtomicU64,
-    /// Records compared by their full codes.
+    /// Records whose bounds were narrowed by the rest of their codes.
     pub(crate) refined: AtomicU64,
     /// Records scored exactly.
     pub(crate) scored: AtomicU64,

@@ -25,7 +25,7 @@ pub(crate) struct Group {
     /// Notified when another thread queued a step. A thread that queues one and takes the next step itself does not notify.
     work: Condvar,
     metrics: Arc<Metrics>,
-    /// The exact vectors that searches keep in memory.
+    /// The exact vectors and low nibbles that searches keep in memory.
     vectors: Arc<VectorMemory>,
     /// Where searches go that take too long for this group; `None` in the group that takes all.
     slower: Option<Slower>,
