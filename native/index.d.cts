@@ -314,7 +314,7 @@ export interface EngineLimits {
 export interface EngineOptions {
   /** Threads that scan; none given: one per core. */
   threads?: number
-  /** Megabytes of exact vectors that searches keep in memory. */
+  /** Megabytes of exact vectors, and of low nibbles of codes, that searches keep in memory. */
   vectorMegabytes: number
   /** Whether nothing is written, because another process may have the directory open; none given: no. */
   readOnly?: boolean

@@ -163,7 +163,7 @@ const DEFINITIONS = {
     parse: integer(1, MAX_THREADS),
   },
   vector_memory_megabytes: {
-    help: 'memory for exact vectors that searches have read, of all databases; given back while the machine is short of memory',
+    help: 'memory for what searches have read of vectors and codes, of all databases; given back while the machine is short of memory',
     unit: 'megabytes',
     defaultText: 'an eighth of the memory',
     parse: integer(0, MAX_VECTOR_MEGABYTES),

@@ -34,7 +34,7 @@ export interface DatabasesOptions {
   store?: StoreServer | undefined;
   /** Threads that scan. Default: one per core. */
   threads?: number | undefined;
-  /** Megabytes of exact vectors that searches keep in memory. Default: an eighth of the memory. */
+  /** Megabytes of exact vectors, and of low nibbles of codes, that searches keep in memory. Default: an eighth of the memory. */
   vectorMemoryMegabytes?: number | undefined;
   /** Threads that embed, for each model. Default: one per core, at most four. */
   embedWorkers?: number | undefined;

@@ -36,8 +36,8 @@ export interface OpenOptions {
   /** Number of scan threads. Default: one per core. Not allowed with a store. */
   threads?: number | undefined;
   /**
-   * Megabytes of exact vectors that searches keep in memory once they have read them, of all databases. They are given back
-   * while the machine is short of memory. Default: an eighth of the memory. Not allowed with a store.
+   * Megabytes of exact vectors and of low nibbles of codes that searches keep in memory once they have read them, of all
+   * databases. They are given back while the machine is short of memory. Default: an eighth of the memory. Not allowed with a store.
    */
   vectorMemoryMegabytes?: number | undefined;
   /** Number of threads that embed texts, each with a copy of the model. Default: one per core, at most four. */

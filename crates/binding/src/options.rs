@@ -10,7 +10,7 @@ use napi_derive::napi;
 pub struct EngineOptions {
     /// Threads that scan; none given: one per core.
     pub threads: Option<f64>,
-    /// Megabytes of exact vectors that searches keep in memory.
+    /// Megabytes of exact vectors, and of low nibbles of codes, that searches keep in memory.
     pub vector_megabytes: f64,
     /// Whether nothing is written, because another process may have the directory open; none given: no.
     pub read_only: Option<bool>,

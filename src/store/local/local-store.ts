@@ -51,7 +51,7 @@ import { unwrap } from './unwrap.js';
 export interface LocalOptions {
   /** Threads that scan. Default: one per core. */
   threads?: number | undefined;
-  /** Megabytes of exact vectors that searches keep in memory. Default: an eighth of the memory. */
+  /** Megabytes of exact vectors, and of low nibbles of codes, that searches keep in memory. Default: an eighth of the memory. */
   vectorMemoryMegabytes?: number | undefined;
 }
 

@@ -133,9 +133,9 @@ impl Coded {
         if candidates.is_empty() {
             return;
         }
-        if let Some(low) = self.low.for_candidates(candidates.len()) {
+        self.low.pass_to(candidates.len(), |low| {
             refine_low(codes, &low[part], query, wanted, candidates);
-        }
+        });
     }
 
     /// The low nibbles of each of [`Coded::parts`].

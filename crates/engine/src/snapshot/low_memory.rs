@@ -98,14 +98,23 @@ impl LowMemory {
         file.read()
     }
 
-    /// The low nibbles for a search that has this many candidates left, if they are in memory or worth being read now.
-    pub(super) fn for_candidates(self: &Arc<Self>, candidates: usize) -> Option<Arc<[LowNibbles]>> {
+    /// Passes the low nibbles to a search that has this many candidates left, if they are in memory, or worth being read now.
+    pub(super) fn pass_to(self: &Arc<Self>, candidates: usize, search: impl FnOnce(&[LowNibbles])) {
+        // The lock is held while they are used, because that takes microseconds.
         if let Some(low) = &*self.low.read() {
             if !self.used.load(Relaxed) {
                 self.used.store(true, Relaxed);
             }
-            return Some(Arc::clone(low));
+            return search(low);
         }
+        if let Some(low) = self.missed_by(candidates) {
+            search(&low);
+        }
+    }
+
+    /// Counts candidates that miss the low nibbles, and reads these when many do.
+    #[cold]
+    fn missed_by(self: &Arc<Self>, candidates: usize) -> Option<Arc<[LowNibbles]>> {
         let file = self.file.get()?;
         let missed = self.missed.fetch_add(candidates, Relaxed) + candidates;
         let is_due = missed >= CANDIDATES_OF_READ * file.rows.len();
@@ -211,6 +220,13 @@ mod tests {
     const OWNER: Owner = [7; 16];
     const RECORDS: usize = 40;
 
+    /// The records of which a search gets low nibbles.
+    fn passed(low: &Arc<LowMemory>, candidates: usize) -> Option<usize> {
+        let mut records = None;
+        low.pass_to(candidates, |low| records = Some(low[0].records()));
+        records
+    }
+
     /// Full codes of a block, and the low nibbles in a file at `path`.
     fn written(path: &Path, memory: &Arc<VectorMemory>, are_used: bool) -> Arc<LowMemory> {
         let layout = Layout::new(64, 16, 16).expect("valid bands");
@@ -224,7 +240,7 @@ mod tests {
         let low = Arc::new(LowMemory::new(vec![full.low]));
         assert!(low.memory_bytes() > 0);
         if are_used {
-            assert!(low.for_candidates(1).is_some());
+            assert!(passed(&low, 1).is_some());
         }
         low.set_file(LowFile {
             disk: Arc::new(RealDisk),
@@ -243,17 +259,16 @@ mod tests {
         let memory = VectorMemory::new(1 << 20);
         let low = written(&directory.path().join("1.codes"), &memory, false);
         assert_eq!(low.memory_bytes(), 0);
-        assert!(low.for_candidates(CANDIDATES_OF_READ / 2).is_none());
-        assert!(low.for_candidates(CANDIDATES_OF_READ / 2 - 1).is_none());
-        let read = low.for_candidates(1).expect("they are read");
-        assert_eq!(read[0].records(), RECORDS);
-        assert!(low.for_candidates(1).is_some() && low.memory_bytes() > 0);
+        assert!(passed(&low, CANDIDATES_OF_READ / 2).is_none());
+        assert!(passed(&low, CANDIDATES_OF_READ / 2 - 1).is_none());
+        assert_eq!(passed(&low, 1), Some(RECORDS), "they are read");
+        assert!(passed(&low, 1).is_some() && low.memory_bytes() > 0);
         memory.note_available(Some((1, 1_600)));
         assert_eq!(low.memory_bytes(), 0);
         assert!(low.get().is_ok(), "the file has them");
-        assert!(low.for_candidates(CANDIDATES_OF_READ).is_none());
+        assert!(passed(&low, CANDIDATES_OF_READ).is_none());
         memory.note_available(None);
-        assert!(low.for_candidates(CANDIDATES_OF_READ).is_some());
+        assert!(passed(&low, CANDIDATES_OF_READ).is_some());
         drop(low);
         assert!(
             memory.make_room(1 << 20),
@@ -267,12 +282,12 @@ mod tests {
         let path = directory.path().join("1.codes");
         let none = written(&path, &VectorMemory::new(0), true);
         assert_eq!(none.memory_bytes(), 0);
-        assert!(none.for_candidates(CANDIDATES_OF_READ).is_none());
+        assert!(passed(&none, CANDIDATES_OF_READ).is_none());
         let damaged = written(&path, &VectorMemory::new(1 << 20), false);
         let mut bytes = std::fs::read(&path).expect("read");
         *bytes.last_mut().expect("not empty") ^= 1;
         std::fs::write(&path, bytes).expect("written");
-        assert!(damaged.for_candidates(CANDIDATES_OF_READ).is_none());
+        assert!(passed(&damaged, CANDIDATES_OF_READ).is_none());
         assert!(damaged.get().is_err());
     }
 
@@ -289,7 +304,7 @@ mod tests {
                 for _ in 0..4 {
                     scope.spawn(|| {
                         (0..8).for_each(|_| {
-                            low.for_candidates(CANDIDATES_OF_READ / 2);
+                            passed(&low, CANDIDATES_OF_READ / 2);
                         })
                     });
                 }
