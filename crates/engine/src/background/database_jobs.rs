@@ -28,9 +28,9 @@ const TRAIN_GROWTH: usize = 400;
 /// all. Once all are there, a training pays earlier.
 const IDLE_TRAIN_GROWTH: usize = 125;
 
-/// A snapshot is saved after this many new rows, or when so many wait for a file of their codes, which is smaller in memory then;
-/// or for a quarter of the records if that is more.
-const SAVE_ROWS: u32 = 65_536;
+/// A snapshot is saved when so many rows are new, or when so many vectors wait for the file of their codes, which take less
+/// memory then. In larger databases, it is a quarter of the records or vectors.
+const SAVE_ROWS: usize = 65_536;
 
 /// Decides which job a database needs, submits it to the scheduler, and collects what it makes.
 pub(crate) struct DatabaseJobs {
@@ -42,6 +42,8 @@ pub(crate) struct DatabaseJobs {
     /// Whether a job waits or has work left.
     busy: Arc<AtomicBool>,
     saved: Arc<Mutex<Saved>>,
+    /// Whether the last save failed.
+    save_failed: Arc<AtomicBool>,
     events: DatabaseEvents,
 }
 
@@ -61,6 +63,7 @@ impl DatabaseJobs {
             submitted: None,
             busy: Arc::default(),
             saved: Arc::default(),
+            save_failed: Arc::default(),
             events,
         }
     }
@@ -133,24 +136,21 @@ impl DatabaseJobs {
             );
             return Some((Lane::Maintenance, Box::new(recode)));
         }
-        let rows = snapshot
-            .next_row()
-            .0
-            .saturating_sub(self.saved.lock().next_row);
-        let waiting = snapshot
-            .blocks
-            .iter()
-            .filter(|block| block.coded.waits_for_file());
-        let waiting: usize = waiting.map(Block::len).sum();
+        let next_row = snapshot.next_row().0;
+        let rows = next_row.saturating_sub(self.saved.lock().next_row) as usize;
+        let has_many_rows = rows >= SAVE_ROWS.max(records / 4);
         if let Some(store) = store
-            && rows.max(waiting as u32) >= SAVE_ROWS.max(records as u32 / 4)
+            && (has_many_rows || self.many_wait_for_file(snapshot))
         {
             let stamp = self.stamp(snapshot, store)?;
             let (snapshot, index_files) = (shared_snapshot(), Arc::clone(&self.index_files));
             let (saved, events) = (Arc::clone(&self.saved), self.events.clone());
+            let save_failed = Arc::clone(&self.save_failed);
             let save = SingleStep(move |stop: &AtomicBool| {
                 let stopped = || stop.load(Relaxed);
-                if let Err(error) = index_files.save(&snapshot, stamp, &stopped) {
+                let done = index_files.save(&snapshot, stamp, &stopped);
+                save_failed.store(done.is_err(), Relaxed);
+                if let Err(error) = done {
                     let text = format!("the index files could not be saved: {error}");
                     events.emit(EventCode::JobFailed, text);
                     return false;
@@ -172,6 +172,17 @@ impl DatabaseJobs {
             }
         }
         None
+    }
+
+    /// Whether so many vectors wait for the file of their codes that a save is due. After a save that failed, only new rows make
+    /// the next one due.
+    fn many_wait_for_file(&self, snapshot: &Snapshot) -> bool {
+        let vectors = |blocks: &mut dyn Iterator<Item = &Block>| -> usize {
+            blocks.map(|block| block.body.rows()).sum()
+        };
+        let waiting = &mut (snapshot.blocks.iter()).filter(|block| block.coded.waits_for_file());
+        !self.save_failed.load(Relaxed)
+            && vectors(waiting) >= SAVE_ROWS.max(vectors(&mut snapshot.blocks.iter()) / 4)
     }
 
     fn submit(&mut self, lane: Lane, job: Box<dyn Job>) {

@@ -28,6 +28,15 @@ pub enum FileError {
 }
 
 impl FileError {
+    /// Whether the file does not exist, or the database was dropped.
+    pub(crate) fn is_not_found(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
+            Self::Damaged { .. } => false,
+            Self::Dropped => true,
+        }
+    }
+
     pub(crate) fn io(path: &Path, source: io::Error) -> Self {
         Self::Io {
             path: path.to_owned(),

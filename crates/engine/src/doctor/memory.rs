@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::disk::FileError;
 use crate::record::{Data, OwnedValue, RecordId, RecordRow, Vectors, q30_to_f32};
 use crate::snapshot::{IdentityIndex, Snapshot, VectorBuffer};
 use crate::store::{Findings, StoredRecord};
@@ -75,12 +76,16 @@ impl Memory {
             ));
         }
         for at in 0..self.snapshot.blocks.len() {
-            if !self.has_codes(at) {
-                findings.add(format!(
-                    "the codes of the block from record {} on are not those of its vectors",
-                    self.snapshot.blocks[at].id(0).0
-                ));
-            }
+            let problem = match self.has_codes(at) {
+                Ok(true) => continue,
+                Ok(false) => "are not those of its vectors".to_owned(),
+                Err(error) if error.is_not_found() => continue,
+                Err(error) => format!("cannot be read: {error}"),
+            };
+            let first = self.snapshot.blocks[at].id(0).0;
+            findings.add(format!(
+                "the codes of the block from record {first} on {problem}"
+            ));
         }
     }
 
@@ -99,15 +104,15 @@ impl Memory {
 
     /// Whether codes of a block are those of its vectors. Another CPU may round a few codes otherwise, so half of the
     /// bytes must be equal: those of two different vectors are equal by chance only.
-    fn has_codes(&mut self, at: usize) -> bool {
+    ///
+    /// # Errors
+    /// When low nibbles cannot be read. They are not found when the block was replaced meanwhile.
+    fn has_codes(&mut self, at: usize) -> Result<bool, FileError> {
         let block = &self.snapshot.blocks[at];
         let step = (block.living / CODES_OF_BLOCK).max(1);
         let (mut equal, mut bytes) = (0, 0);
         let mut floats = Vec::new();
-        // Codes that cannot be read are a finding of their own when the index files are read.
-        let Ok(low) = block.coded.low() else {
-            return true;
-        };
+        let low = block.coded.low()?;
         for slot in block.alive.iter().step_by(step) {
             if !block.has_vector(slot) {
                 continue;
@@ -136,6 +141,6 @@ impl Memory {
                 }
             }
         }
-        equal * 2 >= bytes
+        Ok(equal * 2 >= bytes)
     }
 }

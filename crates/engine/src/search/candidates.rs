@@ -84,7 +84,7 @@ pub(crate) fn preview(
     search.ranking.observe_block(block.len(), lowest);
 }
 
-/// Ranks the candidates of pass 1, or adds them to their groups. Returns the bytes of the rest of their codes.
+/// Ranks the candidates of pass 1, or adds them to their groups. Returns the bytes of the codes that pass 2 read.
 ///
 /// Where there are many, those with the highest estimates come first, unless [`is_above_threshold`]: they raise the score
 /// floor, and most of the others are then pruned without being refined.
@@ -108,7 +108,9 @@ pub(crate) fn rank(
     let bounds = &found.bounds;
     bounds.prune(candidates);
     let compared = refined.len() + candidates.len();
-    let bytes = compared * block.coded.codes.layout().row_bytes();
+    let layout = block.coded.codes.layout();
+    // Low nibbles are read for few.
+    let bytes = compared * (layout.row_bytes() - layout.low_bytes());
     let first = search.ranking.size();
     if candidates.len() > 2 * first {
         if !is_above_threshold(search) {

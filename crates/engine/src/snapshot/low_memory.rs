@@ -25,7 +25,7 @@ pub(super) struct LowMemory {
     used: AtomicBool,
     /// Candidates of searches that had to do without them since they were last read.
     missed: AtomicUsize,
-    /// Set while they are read, and for good when the file cannot be read.
+    /// Set while they are read, and for good when the file is damaged.
     is_reading: AtomicBool,
 }
 
@@ -68,12 +68,13 @@ impl LowMemory {
 
     /// Lets the low nibbles be dropped from memory, because `file` has them. They stay if they are in use and there is room.
     pub(super) fn set_file(self: &Arc<Self>, file: LowFile) {
-        let mut low = self.low.write();
         let (memory, bytes) = (Arc::clone(&file.memory), file.bytes());
+        let stay = self.used.load(Relaxed) && memory.make_room(bytes);
+        let mut low = self.low.write();
         if self.file.set(file).is_err() {
             return;
         }
-        if self.used.load(Relaxed) && memory.make_room(bytes) {
+        if stay {
             memory.note_kept(bytes);
             drop(low);
             memory.add(&self.as_kept());
@@ -95,7 +96,7 @@ impl LowMemory {
             return Ok(Arc::clone(low));
         }
         let file = self.file.get().expect("what is not in memory is in a file");
-        file.read()
+        file.read(&file.open()?)
     }
 
     /// Passes the low nibbles to a search that has this many candidates left, if they are in memory, or worth being read now.
@@ -123,25 +124,29 @@ impl LowMemory {
         }
         let low = self.read(file);
         self.missed.store(0, Relaxed);
-        // A file that cannot be read is not tried again: others would lose their room for nothing.
-        self.is_reading.store(low.is_err(), Relaxed);
+        // A damaged file is not read again: others would lose their room for nothing.
+        let is_damaged = matches!(low, Err(FileError::Damaged { .. }));
+        self.is_reading.store(is_damaged, Relaxed);
         low.ok()?
     }
 
     /// Reads the low nibbles and keeps them; `None` without room.
     fn read(self: &Arc<Self>, file: &LowFile) -> Result<Option<Arc<[LowNibbles]>>, FileError> {
-        if !file.memory.make_room(file.bytes()) {
+        // Another thread may have read them just before.
+        if let Some(low) = &*self.low.read() {
+            return Ok(Some(Arc::clone(low)));
+        }
+        let opened = file.open()?;
+        let (memory, bytes) = (&file.memory, file.bytes());
+        if !memory.make_room(bytes) {
             return Ok(None);
         }
-        let read = file.read()?;
-        let mut low = self.low.write();
-        if low.is_none() {
-            *low = Some(Arc::clone(&read));
-            file.memory.note_kept(file.bytes());
-            drop(low);
-            file.memory.add(&self.as_kept());
-        }
-        Ok(Some(read))
+        memory.note_kept(bytes);
+        let read = file.read(&opened);
+        let low = read.inspect_err(|_| memory.note_dropped(bytes))?;
+        *self.low.write() = Some(Arc::clone(&low));
+        memory.add(&self.as_kept());
+        Ok(Some(low))
     }
 
     fn as_kept(self: &Arc<Self>) -> Arc<dyn Kept> {
@@ -192,8 +197,11 @@ impl LowFile {
         rows * self.layout.low_bytes()
     }
 
-    fn read(&self) -> Result<Arc<[LowNibbles]>, FileError> {
-        let file = PartsFile::open(&*self.disk, &self.path, &self.owner)?;
+    fn open(&self) -> Result<PartsFile, FileError> {
+        PartsFile::open(&*self.disk, &self.path, &self.owner)
+    }
+
+    fn read(&self, file: &PartsFile) -> Result<Arc<[LowNibbles]>, FileError> {
         let unfit = || file.damaged("codes of another length");
         if file.part_count() != 2 * self.rows.len() {
             return Err(unfit());

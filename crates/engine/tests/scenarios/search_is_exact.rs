@@ -1,3 +1,4 @@
+use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -215,6 +216,25 @@ fn without_and_with_low_nibbles(
     }
     check(&server, oracle, vectors, random, in_full(20, 5));
     server.close();
+    let server = Server::open(directory);
+    let unreadable = |report: Value| report.to_string().contains("on cannot be read");
+    assert!(!unreadable(server.examine("db")));
+    damage_codes(directory);
+    assert!(unreadable(server.examine("db")), "the doctor reads codes");
+    check(&server, oracle, vectors, random, in_full(20, 5));
+    server.close();
+}
+
+/// Changes the last byte of each file of codes, which a checksum covers.
+fn damage_codes(directory: &Path) {
+    let files = fs::read_dir(directory.join("databases/db/derived")).expect("index files");
+    for path in files.map(|entry| entry.expect("an entry").path()) {
+        if path.extension().is_some_and(|kind| kind == "codes") {
+            let mut bytes = fs::read(&path).expect("read");
+            *bytes.last_mut().expect("not empty") ^= 1;
+            fs::write(&path, bytes).expect("written");
+        }
+    }
 }
 
 #[test]

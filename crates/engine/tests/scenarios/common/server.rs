@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use cosift_engine::{
-    Committed, Done, Embedded, Engine, Error, Event, Export, Format, Limits, Page, Prepared,
-    ReembeddingBatch, StopFlag,
+    Committed, DoctorProgress, Done, Embedded, Engine, Error, Event, Export, Format, Limits, Page,
+    Prepared, ReembeddingBatch, StopFlag,
 };
 use serde_json::{Value, json};
 
@@ -97,6 +97,15 @@ impl Server {
     pub(crate) fn configure(&self, id: &str, settings: &Value) -> Result<Vec<u8>, Error> {
         let settings = settings.to_string();
         Pending::of(|done| self.engine.configure_database(id.into(), settings, done)).wait()
+    }
+
+    /// The report of the doctor on a database that is served.
+    pub(crate) fn examine(&self, id: &str) -> Value {
+        let progress = DoctorProgress::default();
+        let report = Pending::of(|done| {
+            Arc::clone(&self.engine).examine(id.into(), stop_flag(), progress, done)
+        });
+        parse(&report.wait().expect("examined"))
     }
 
     pub(crate) fn begin_reembedding(&self, id: &str, settings: &Value) -> Result<Value, Error> {
