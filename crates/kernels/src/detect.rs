@@ -87,7 +87,7 @@ pub fn refine_low(
         "low nibbles are those of the records"
     );
     if codes.layout().row_bytes() > 0 || codes.layout().is_along_axis() {
-        // SAFETY: the kernel is available, the layouts are equal, and the slots are records, of which `low` has a row each.
+        // SAFETY: as for `refine`; `low` has a row for each record.
         unsafe { (kernel().refine_low)(codes, low, query, wanted, found) }
     }
 }

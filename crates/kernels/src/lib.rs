@@ -1,9 +1,9 @@
 //! Dot products over packed codes: bounds of the cosine in three pruning passes, and the exact integer score.
 //!
 //! Together with the binding, the only crate with `unsafe`. A [`Codec`] packs unit vectors into [`Codes`]. From the codes,
-//! [`scan_codes`] (pruning pass 1), [`refine`] (pass 2) and [`refine_low`] (pass 3) bound the cosine of every record with a
-//! query. The records that remain get their [`exact`] score. [`integers_between`], [`split_integers_between`] and [`floats_between`]
-//! evaluate filters, [`find_near`] compares words, and [`add_nearness`] computes boosts.
+//! [`scan_codes`] (pruning pass 1), [`refine`] (pass 2) and [`refine_low`] (pass 3) bound the cosine of every record with
+//! a query. The records that remain get their [`exact`] score. [`integers_between`], [`split_integers_between`] and
+//! [`floats_between`] evaluate filters, [`find_near`] compares words, and [`add_nearness`] computes boosts.
 //! Every kernel returns the same bits as the scalar one, on every machine.
 //! [`return_freed_memory`] is here because it needs `unsafe`, too.
 

@@ -55,7 +55,7 @@ pub(crate) fn refine_low(
     found.retain_mut(|candidate| {
         let slot = usize::from(candidate.slot);
         if wanted.is_undecided(candidate) {
-            remainder_dots((codes, low), query, slot).narrow(candidate, codes, query);
+            remainder_dots(codes, low, query, slot).narrow(candidate, codes, query);
         }
         wanted.keeps(candidate)
     });
@@ -89,7 +89,7 @@ fn refine_by<P: Part>(
     });
 }
 
-fn remainder_dots((codes, low): (&Codes, &LowNibbles), query: &Query, slot: usize) -> Dots {
+fn remainder_dots(codes: &Codes, low: &LowNibbles, query: &Query, slot: usize) -> Dots {
     let remainder = &query.remainder;
     let (fine, high) = head_columns(codes, slot);
     let [fine_low, coarse, tail] =

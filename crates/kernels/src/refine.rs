@@ -55,7 +55,7 @@ pub(crate) unsafe fn refine_low<L: Lanes>(
         refine_by_plane::<L, CoarseLow>(codes, &low.coarse, query, wanted, found);
         refine_by_plane::<L, TailLow>(codes, &low.tail, query, wanted, found);
         refine_by_plane::<L, FineLow>(codes, &low.fine, query, wanted, found);
-        refine_by_remainder::<L>((codes, low), query, wanted, found);
+        refine_by_remainder::<L>(codes, low, query, wanted, found);
     }
 }
 

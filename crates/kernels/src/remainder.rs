@@ -18,7 +18,8 @@ use crate::scan::{Candidate, Wanted};
 /// As for [`refine_low`](crate::refine::refine_low).
 #[inline(always)]
 pub(crate) unsafe fn refine_by_remainder<L: Lanes>(
-    (codes, low): (&Codes, &LowNibbles),
+    codes: &Codes,
+    low: &LowNibbles,
     query: &Query,
     wanted: &mut Wanted<'_>,
     found: &mut Vec<Candidate>,
@@ -30,7 +31,7 @@ pub(crate) unsafe fn refine_by_remainder<L: Lanes>(
         if wanted.is_undecided(&candidate) {
             let slot = usize::from(candidate.slot);
             // SAFETY: the caller's contract.
-            let dots = unsafe { dots::<L>((codes, low), slot, query, &mut tile) };
+            let dots = unsafe { dots::<L>(codes, low, slot, query, &mut tile) };
             dots.narrow(&mut candidate, codes, query);
         }
         found[kept] = candidate;
@@ -110,7 +111,8 @@ impl TileDots {
 /// As for [`refine_by_remainder`].
 #[inline(always)]
 unsafe fn dots<L: Lanes>(
-    (codes, low): (&Codes, &LowNibbles),
+    codes: &Codes,
+    low: &LowNibbles,
     slot: usize,
     query: &Query,
     of_tile: &mut Option<TileDots>,

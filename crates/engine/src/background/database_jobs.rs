@@ -138,9 +138,8 @@ impl DatabaseJobs {
         }
         let next_row = snapshot.next_row().0;
         let rows = next_row.saturating_sub(self.saved.lock().next_row) as usize;
-        let has_many_rows = rows >= SAVE_ROWS.max(records / 4);
         if let Some(store) = store
-            && (has_many_rows || self.many_wait_for_file(snapshot))
+            && (are_many(rows, records) || self.many_wait_for_file(snapshot))
         {
             let stamp = self.stamp(snapshot, store)?;
             let (snapshot, index_files) = (shared_snapshot(), Arc::clone(&self.index_files));
@@ -177,12 +176,10 @@ impl DatabaseJobs {
     /// Whether so many vectors wait for the file of their codes that a save is due. After a save that failed, only new rows make
     /// the next one due.
     fn many_wait_for_file(&self, snapshot: &Snapshot) -> bool {
-        let vectors = |blocks: &mut dyn Iterator<Item = &Block>| -> usize {
-            blocks.map(|block| block.body.rows()).sum()
-        };
-        let waiting = &mut (snapshot.blocks.iter()).filter(|block| block.coded.waits_for_file());
-        !self.save_failed.load(Relaxed)
-            && vectors(waiting) >= SAVE_ROWS.max(vectors(&mut snapshot.blocks.iter()) / 4)
+        let vectors = |block: &Block| block.body.rows();
+        let all = snapshot.blocks.iter().map(vectors).sum();
+        let waiting = (snapshot.blocks.iter()).filter(|block| block.coded.waits_for_file());
+        !self.save_failed.load(Relaxed) && are_many(waiting.map(vectors).sum(), all)
     }
 
     fn submit(&mut self, lane: Lane, job: Box<dyn Job>) {
@@ -259,6 +256,11 @@ impl DatabaseJobs {
     pub(crate) fn wake_writer(&self) {
         (self.results.wake)();
     }
+}
+
+/// Whether `count` of `all` make a save due.
+fn are_many(count: usize, all: usize) -> bool {
+    count >= SAVE_ROWS.max(all / 4)
 }
 
 fn has_outgrown_basis(records: usize, trained_at: usize, percent: usize) -> bool {

@@ -28,8 +28,8 @@ pub enum FileError {
 }
 
 impl FileError {
-    /// Whether the file does not exist, or the database was dropped.
-    pub(crate) fn is_not_found(&self) -> bool {
+    /// Whether the file no longer exists, or the database was dropped.
+    pub(crate) fn is_gone(&self) -> bool {
         match self {
             Self::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
             Self::Damaged { .. } => false,

@@ -79,7 +79,7 @@ impl Memory {
             let problem = match self.has_codes(at) {
                 Ok(true) => continue,
                 Ok(false) => "are not those of its vectors".to_owned(),
-                Err(error) if error.is_not_found() => continue,
+                Err(error) if error.is_gone() => continue,
                 Err(error) => format!("cannot be read: {error}"),
             };
             let first = self.snapshot.blocks[at].id(0).0;
@@ -106,7 +106,7 @@ impl Memory {
     /// bytes must be equal: those of two different vectors are equal by chance only.
     ///
     /// # Errors
-    /// When low nibbles cannot be read. They are not found when the block was replaced meanwhile.
+    /// When low nibbles cannot be read. Their file is gone when the block was replaced meanwhile.
     fn has_codes(&mut self, at: usize) -> Result<bool, FileError> {
         let block = &self.snapshot.blocks[at];
         let step = (block.living / CODES_OF_BLOCK).max(1);
@@ -125,20 +125,14 @@ impl Memory {
             let [mut expected, mut stored] = [(); 2].map(|()| FullCodes::new(basis.layout(), 1));
             basis.encode(&basis.rotate(floats.len(), &floats), &mut expected);
             stored.push((&block.coded.codes, &low[0]), slot);
-            let [expected, stored] = [expected, stored].map(|full| {
-                [
-                    full.codes.head_bytes().to_vec(),
-                    full.low.rest_bytes(&full.codes),
-                ]
+            let [expected, stored] = [expected, stored].map(|FullCodes { codes, low }| {
+                [codes.head_bytes(), &low.rest_bytes(&codes)].concat()
             });
-            for (expected, stored) in expected.iter().zip(&stored) {
-                let pairs = expected.iter().zip(stored);
-                // Bytes that are 0 in both are those of other lanes, and of dimensions that a layout pads.
-                let pairs = pairs.filter(|(a, b)| (**a, **b) != (0, 0));
-                for (expected, stored) in pairs {
-                    equal += usize::from(expected == stored);
-                    bytes += 1;
-                }
+            let pairs = expected.iter().zip(&stored);
+            // Bytes that are 0 in both are those of other lanes, and of dimensions that a layout pads.
+            for (expected, stored) in pairs.filter(|(a, b)| (**a, **b) != (0, 0)) {
+                equal += usize::from(expected == stored);
+                bytes += 1;
             }
         }
         Ok(equal * 2 >= bytes)

@@ -1,8 +1,7 @@
 //! Scanning one block for several searches: mask, the three pruning passes, exact scores.
 //!
-//! Pass 1 bounds every score by the head of the codes, for all searches together. Passes 2 and 3
-//! bound the scores of the remaining candidates by the rest of their codes, and what is still undecided is scored exactly
-//! ([`candidates`]).
+//! Pass 1 bounds every score by the head of the codes, for all searches together. Passes 2 and 3 bound the scores of the
+//! remaining candidates by the rest of their codes, and what is still undecided is scored exactly ([`candidates`]).
 //!
 //! [`candidates`]: crate::search::candidates
 

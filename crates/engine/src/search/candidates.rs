@@ -1,7 +1,7 @@
 //! Pruning passes 2 and 3, and exact scores: the candidates of one block for one search.
 //!
-//! The passes bound their scores by the rest of their codes. Those whose bounds decide nothing are scored exactly; a candidate
-//! that certainly matches waits for its score until the end of the scan.
+//! The passes bound their scores by the rest of their codes. Those whose bounds decide nothing are scored exactly; a
+//! candidate that certainly matches waits for its score until the end of the scan.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -270,8 +270,8 @@ fn rank_equal(
     }
 }
 
-/// Refines candidates: bounds their scores by the rest of their codes, and removes those outside the range that the search looks for. Those
-/// that only count as matches are moved to `matches` as soon as their bounds tell so.
+/// Refines candidates: bounds their scores by the rest of their codes, and removes those outside the range that the search
+/// looks for. Those that only count as matches are moved to `matches` as soon as their bounds tell so.
 fn refine_codes(
     block: &Block,
     search: &RunningSearch,

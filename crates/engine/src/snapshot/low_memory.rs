@@ -1,4 +1,4 @@
-//! The low nibbles of the codes of a block, which are in memory while searches need them.
+//! The low nibbles of the codes of a block, in memory or in their file.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
@@ -228,7 +228,7 @@ mod tests {
     const OWNER: Owner = [7; 16];
     const RECORDS: usize = 40;
 
-    /// The records of which a search gets low nibbles.
+    /// The number of records whose low nibbles a search gets.
     fn passed(low: &Arc<LowMemory>, candidates: usize) -> Option<usize> {
         let mut records = None;
         low.pass_to(candidates, |low| records = Some(low[0].records()));
