@@ -25,11 +25,11 @@ const LAUNCHING = filesOf(
   'sync/kills-lose-nothing',
 );
 
-/** Other files that take long. Those of the page wait for a browser most of their time. */
+/** Other files that take long. Those of the page, and of a server that hangs, wait most of their time. */
 const LONG = filesOf(
   'conformance/(local|pglite|postgres)',
   'page/[^/]+',
-  'server/(a-sync-is-run-by-another-process|hostile-connections)',
+  'server/(a-service-answers-while-its-postgresql-hangs|a-sync-is-run-by-another-process|hostile-connections)',
 );
 
 /** Begins with the files that launch processes, and with those that take long, so that none of them runs alone at the end. */
@@ -50,7 +50,8 @@ export default defineConfig({
     // What the build makes is loaded as programs load it.
     server: { deps: { external: [/\/dist\//] } },
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the processors of a small machine: a test waits a fifth of its time for others.
+    maxWorkers: 3,
     // Only what hangs reaches these limits, on a busy machine, too.
     testTimeout: 300_000,
     hookTimeout: 300_000,
