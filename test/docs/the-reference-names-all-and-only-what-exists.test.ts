@@ -177,5 +177,5 @@ test('events of the log', () => {
   const codes = [...source.matchAll(/Self::\w+ => "(\w+)"/g)].map(([, code]) => code as string);
   const levels = ['info', 'warn', 'error'];
   const page = new Page('log.md');
-  expect(page.column('code | level').sort()).toEqual(codes.filter((code) => !levels.includes(code)).sort());
+  expect(page.column('code | level')).toEqual(codes.filter((code) => !levels.includes(code)));
 });

@@ -28,8 +28,9 @@ mod nearness;
 mod neon;
 mod nibble_codes;
 mod nibbles;
-mod parts;
+
 mod plane_rows;
+mod planes;
 mod query;
 mod reference;
 mod refine;

@@ -1,10 +1,9 @@
 //! The reference implementation without optimisations. Every kernel must return the same results.
 
 use crate::codes::Codes;
-use crate::layout::TILE_RECORDS;
+use crate::layout::{Plane, TILE_RECORDS};
 use crate::low_nibbles::LowNibbles;
 use crate::nibble_codes::NibbleCodes;
-use crate::parts::{CoarseLow, FineLow, Part, TailHigh, TailLow};
 use crate::plane_rows::PlaneRows;
 use crate::query::Query;
 use crate::remainder::Dots;
@@ -39,7 +38,14 @@ pub(crate) fn refine(
     wanted: &mut Wanted<'_>,
     found: &mut Vec<Candidate>,
 ) {
-    refine_by::<TailHigh>(codes, codes.tail_high(), query, wanted, found);
+    refine_by(
+        Plane::TailHigh,
+        codes,
+        codes.tail_high(),
+        query,
+        wanted,
+        found,
+    );
 }
 
 pub(crate) fn refine_low(
@@ -49,9 +55,9 @@ pub(crate) fn refine_low(
     wanted: &mut Wanted<'_>,
     found: &mut Vec<Candidate>,
 ) {
-    refine_by::<CoarseLow>(codes, &low.coarse, query, wanted, found);
-    refine_by::<TailLow>(codes, &low.tail, query, wanted, found);
-    refine_by::<FineLow>(codes, &low.fine, query, wanted, found);
+    refine_by(Plane::CoarseLow, codes, &low.coarse, query, wanted, found);
+    refine_by(Plane::TailLow, codes, &low.tail, query, wanted, found);
+    refine_by(Plane::FineLow, codes, &low.fine, query, wanted, found);
     found.retain_mut(|candidate| {
         let slot = usize::from(candidate.slot);
         if wanted.is_undecided(candidate) {
@@ -61,23 +67,24 @@ pub(crate) fn refine_low(
     });
 }
 
-fn refine_by<P: Part>(
+fn refine_by(
+    plane: Plane,
     codes: &Codes,
-    plane: &PlaneRows,
+    rows: &PlaneRows,
     query: &Query,
     wanted: &mut Wanted<'_>,
     found: &mut Vec<Candidate>,
 ) {
-    if plane.row_bytes() == 0 {
+    if rows.row_bytes() == 0 {
         return;
     }
-    let band = in_order(P::band(query));
-    let factors = P::factors(&query.weights, codes.tail_low_norm());
+    let band = in_order(plane.band(query));
+    let factors = plane.factors(&query.weights, codes.tail_low_norm());
     found.retain_mut(|candidate| {
         let slot = usize::from(candidate.slot);
-        let dot = dot(&unpacked(plane.row(slot)), &band);
+        let dot = dot(&unpacked(rows.row(slot)), &band);
         let meta = codes.meta(slot);
-        let residuals = P::residuals(&meta, &codes.residuals(slot, &meta));
+        let residuals = plane.residuals(&meta, &codes.residuals(slot, &meta));
         let scale = f32::from(meta.scale);
         let weights = &query.weights;
         candidate.estimate += scale * (factors.dot * dot as f32);

@@ -6,11 +6,11 @@
 use crate::codes::{Codes, RowResiduals};
 use crate::dots::nibble_sums;
 use crate::lanes::Lanes;
-use crate::layout::TILE_RECORDS;
+use crate::layout::{Plane, TILE_RECORDS};
 use crate::low_nibbles::LowNibbles;
 use crate::nibble_codes::NibbleCodes;
-use crate::parts::{CoarseLow, Factors, FineLow, Part, TailHigh, TailLow};
 use crate::plane_rows::PlaneRows;
+use crate::planes::Factors;
 use crate::query::{Query, Weights};
 use crate::remainder::refine_by_remainder;
 use crate::scan::{Candidate, Wanted};
@@ -35,7 +35,16 @@ pub(crate) unsafe fn refine<L: Lanes>(
     found: &mut Vec<Candidate>,
 ) {
     // SAFETY: the caller guarantees it.
-    unsafe { refine_by_plane::<L, TailHigh>(codes, codes.tail_high(), query, wanted, found) }
+    unsafe {
+        refine_by_plane::<L>(
+            Plane::TailHigh,
+            codes,
+            codes.tail_high(),
+            query,
+            wanted,
+            found,
+        )
+    }
 }
 
 /// Narrows the bounds of each candidate that pass 2 left by its low nibbles, and drops the candidates that are not wanted.
@@ -52,9 +61,9 @@ pub(crate) unsafe fn refine_low<L: Lanes>(
 ) {
     // SAFETY: the caller guarantees it.
     unsafe {
-        refine_by_plane::<L, CoarseLow>(codes, &low.coarse, query, wanted, found);
-        refine_by_plane::<L, TailLow>(codes, &low.tail, query, wanted, found);
-        refine_by_plane::<L, FineLow>(codes, &low.fine, query, wanted, found);
+        refine_by_plane::<L>(Plane::CoarseLow, codes, &low.coarse, query, wanted, found);
+        refine_by_plane::<L>(Plane::TailLow, codes, &low.tail, query, wanted, found);
+        refine_by_plane::<L>(Plane::FineLow, codes, &low.fine, query, wanted, found);
         refine_by_remainder::<L>(codes, low, query, wanted, found);
     }
 }
@@ -84,18 +93,19 @@ pub(crate) unsafe fn prefetch<L: Lanes>(codes: &Codes, found: &[Candidate]) {
 /// # Safety
 /// As for [`refine`].
 #[inline(always)]
-unsafe fn refine_by_plane<L: Lanes, P: Part>(
+unsafe fn refine_by_plane<L: Lanes>(
+    plane: Plane,
     codes: &Codes,
-    plane: &PlaneRows,
+    rows: &PlaneRows,
     query: &Query,
     wanted: &mut Wanted<'_>,
     found: &mut Vec<Candidate>,
 ) {
-    if plane.row_bytes() == 0 {
+    if rows.row_bytes() == 0 {
         return;
     }
-    let rows = Rows::of(plane, P::band(query));
-    let factors = P::factors(&query.weights, codes.tail_low_norm());
+    let rows = Rows::of(rows, plane.band(query));
+    let factors = plane.factors(&query.weights, codes.tail_low_norm());
     let mut kept = 0;
     // SAFETY: the caller guarantees it.
     unsafe { rows.prefetch::<L>(found.iter().take(AHEAD)) };
@@ -112,7 +122,7 @@ unsafe fn refine_by_plane<L: Lanes, P: Part>(
             sums[at] = unsafe { rows.sums::<L>(&candidate) };
             let slot = usize::from(candidate.slot);
             let meta = codes.meta(slot);
-            let residuals = P::residuals(&meta, &codes.residuals(slot, &meta));
+            let residuals = plane.residuals(&meta, &codes.residuals(slot, &meta));
             bounds.take(at, &candidate, meta.scale, residuals);
         }
         // SAFETY: the caller guarantees the CPU.

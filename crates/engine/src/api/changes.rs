@@ -11,7 +11,7 @@ use crate::limits::Limits;
 use crate::record::{RecordId, RecordUuid, TimeRange, Variant, hexadecimal};
 use crate::runtime::{StopCheck, StopFlag};
 use crate::snapshot::Selection;
-use crate::store::{Change, ChangeKind, FeedData};
+use crate::store::{Change, ChangeKind};
 use crate::write::parse_data;
 
 /// The maximum number of changes in a response.
@@ -78,8 +78,8 @@ impl Changes {
         let (mut bytes, mut epoch) = (0, database.epoch);
         while more && written < self.limit && read < MAX_READ && bytes < MAX_READ_BYTES {
             let (count, data) = match self.forced {
-                None => (self.limit, FeedData::None),
-                Some(_) => (BATCH, FeedData::Bytes(BATCH_BYTES)),
+                None => (self.limit, None),
+                Some(_) => (BATCH, Some(BATCH_BYTES)),
             };
             let feed = database.reader.feed(position, count, data)?;
             let continues = self.epoch.as_ref().is_none_or(|epoch| {

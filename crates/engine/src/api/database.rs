@@ -15,9 +15,7 @@ use crate::search::Searchable;
 use crate::settings::Settings;
 use crate::snapshot::{IndexFiles, PublishedCell, Snapshot, VectorMemory};
 use crate::store::{CREATED_AT, Reader, SETTINGS, Store, StoreError, store_path};
-use crate::write::{
-    Command, Follower, MAX_WAITING, Refused, Shared, Target, Writer, WriterQueue, WriterThreads,
-};
+use crate::write::{Command, Follower, Shared, Target, Writer, WriterQueue, WriterThreads};
 
 /// What all databases of an engine share.
 pub(crate) struct Dependencies {
@@ -101,10 +99,12 @@ impl Database {
             DatabaseEvents::new(&dependencies.events, id),
         ));
         let queue = WriterQueue::new(Arc::clone(&dependencies.writers));
-        let index_files = IndexFiles::new(
+        let index_files = IndexFiles::of(
+            store.disk(),
             &directory.join("derived"),
             settings.dimensions,
-            &store,
+            store.id(),
+            store.reader(),
             &dependencies.vectors,
         );
         let mut writer = Writer::new(
@@ -324,18 +324,7 @@ impl Database {
 
     /// Sends a command to the writer.
     pub(crate) fn send(&self, command: Command) {
-        let (command, error) = match self.writer.try_send(command) {
-            Ok(()) => return,
-            Err(Refused::Full(command)) => (
-                command,
-                Error::Busy {
-                    what: "writes",
-                    limit: MAX_WAITING,
-                },
-            ),
-            Err(Refused::Ended(command)) => (command, Error::Closed),
-        };
-        command.refuse(error);
+        self.writer.send(command);
     }
 
     /// Sends a command to the writer, and waits while the queue is full.

@@ -104,7 +104,7 @@ impl Engine {
     /// One above every id that a database ever gave to a record.
     pub fn next_id(self: &Arc<Self>, id: &str, done: Done<u64>) {
         self.with(id, done, move |_, database| {
-            Ok(database.reader.next_id()?)
+            Ok(database.reader.state()?.next_id)
         });
     }
 

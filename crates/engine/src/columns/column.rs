@@ -33,17 +33,6 @@ impl Column {
         self.scalars.get(slot).or_else(|| list().map(Value::List))
     }
 
-    /// The code of the string of a record, below [`Column::codes`]: equal strings have the same one. `None` for another value,
-    /// and where strings have no codes.
-    pub(crate) fn code(&self, slot: usize) -> Option<usize> {
-        self.scalars.code(slot)
-    }
-
-    /// The number of different codes of strings.
-    pub(crate) fn codes(&self) -> usize {
-        self.scalars.codes()
-    }
-
     /// The slots of `within` for which `test` holds of the value, or of an element of the list. `test` gets rows of `within` with
     /// the values that they belong to: scalars, and elements.
     ///

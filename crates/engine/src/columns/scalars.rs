@@ -69,7 +69,7 @@ impl Scalars {
 
     /// The code of the string of a record, below [`Scalars::codes`]: equal strings have the same one. `None` for another value,
     /// and where strings have no codes.
-    pub(super) fn code(&self, slot: usize) -> Option<usize> {
+    pub(crate) fn code(&self, slot: usize) -> Option<usize> {
         let Some(Texts::Coded { codes, .. }) = &self.texts else {
             return None;
         };
@@ -78,7 +78,7 @@ impl Scalars {
     }
 
     /// The number of different codes of strings.
-    pub(super) fn codes(&self) -> usize {
+    pub(crate) fn codes(&self) -> usize {
         match &self.texts {
             Some(Texts::Coded { entries, .. }) => entries.len(),
             _ => 0,

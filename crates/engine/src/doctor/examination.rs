@@ -14,15 +14,14 @@ use crate::doctor::record_check::check_record;
 use crate::doctor::report::Report;
 use crate::doctor::sample::Sample;
 use crate::doctor::searches::{compare, questions};
-use crate::doctor::store_repair::{
-    forget_acknowledged, rebuild_indexes, rebuild_state, remove_next_model,
-};
+use crate::doctor::store_repair::rebuild_state;
 use crate::error::Error;
 use crate::record::hexadecimal;
 use crate::runtime::now_ms;
 use crate::settings::Settings;
 use crate::store::{
-    Continuation, Findings, Inspection, LastChanges, Rows, SETTINGS, StoreError, store_path,
+    Continuation, Findings, Inspection, LastChanges, Repaired, Rows, SETTINGS, StoreError,
+    remove_acknowledged, store_path,
 };
 use crate::write::parse_data;
 
@@ -137,7 +136,9 @@ impl Examination<'_> {
     fn structure(&mut self, inspection: &mut Inspection) -> Result<(), Error> {
         let structure = inspection.structure(&self.patient.stop)?;
         if structure.only_indexes && self.patient.repair {
-            let repaired = rebuild_indexes(self.patient)?;
+            let path = store_path(&self.patient.directory);
+            Repaired::Indexes.apply(&path)?;
+            let repaired = Inspection::open(&self.patient.disk, &path)?;
             if repaired.structure(&self.patient.stop)?.findings.is_empty() {
                 *inspection = repaired;
                 let repair = "the indexes were made again from the tables";
@@ -321,7 +322,7 @@ impl Examination<'_> {
             return Ok(());
         };
         if !findings.is_empty() && self.patient.repair {
-            remove_next_model(self.patient)?;
+            Repaired::NextModel.apply(&store_path(&self.patient.directory))?;
             let repair = "it was removed, and can be started again";
             self.report.repaired("reembedding", findings, repair);
             return Ok(());
@@ -350,7 +351,8 @@ impl Examination<'_> {
             Some(Continuation::Damaged) => {
                 findings.add("the file `acknowledged` is damaged");
                 if self.patient.repair {
-                    forget_acknowledged(self.patient)?;
+                    let path = store_path(&self.patient.directory);
+                    remove_acknowledged(&*self.patient.disk, &path)?;
                     let repair = "it was removed, and the next start checks all records";
                     self.report.repaired("acknowledged", findings, repair);
                     return Ok(());

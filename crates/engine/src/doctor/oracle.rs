@@ -83,8 +83,8 @@ impl Oracle {
 
 /// The relevance score of a record: that of its best passage.
 fn best_score(query: &[i32], record: &Vectors) -> u32 {
-    let vectors = (0..).map_while(|passage| record.get(passage));
-    vectors
+    record
+        .all()
         .map(|vector| score(query, vector))
         .max()
         .unwrap_or(0)

@@ -23,7 +23,7 @@ pub(super) fn check_record(
         add("the data is no JSON object of allowed values");
         return None;
     };
-    if !is_key_of(record) {
+    if !RecordKey::is_of(record.key, record.header.uuid) {
         add("the key is not that of the UUID");
     }
     if record.first_vector().len() != settings.dimensions {
@@ -43,14 +43,6 @@ pub(super) fn is_findable(settings: &Settings, record: &StoredRecord<'_>) -> boo
             .first_vector()
             .iter()
             .any(|&component| component != 0)
-}
-
-/// Whether the UUID follows from the key, if the record has a key.
-fn is_key_of(record: &StoredRecord<'_>) -> bool {
-    let uuid = |key| RecordKey::new(key).map(|key| key.uuid().0);
-    record
-        .key
-        .is_none_or(|key| uuid(key) == Some(record.header.uuid))
 }
 
 fn is_unit(vector: &[i32]) -> bool {

@@ -1,20 +1,8 @@
-//! Repairs of a store: its indexes, its state, and the file `acknowledged`.
+//! The repair of the state of a store.
 
 use crate::doctor::patient::Patient;
 use crate::error::Error;
-use crate::store::{
-    Findings, Inspection, LastChanges, Repaired, Rows, State, remove_acknowledged, store_path,
-};
-
-/// Makes the indexes of SQLite again. Returns the inspection of the repaired store.
-///
-/// # Errors
-/// Those of the store.
-pub(super) fn rebuild_indexes(patient: &Patient) -> Result<Inspection, Error> {
-    let path = store_path(&patient.directory);
-    Repaired::Indexes.apply(&path)?;
-    Ok(Inspection::open(&patient.disk, &path)?)
-}
+use crate::store::{Findings, LastChanges, Repaired, Rows, State, store_path};
 
 /// Makes the state again from rows and changes, and the number of the last commit that switched to another model. Returns whether these prove that no record is missing: every record has
 /// its checksum, and the change feed has every change and leads to the same records.
@@ -39,23 +27,4 @@ pub(super) fn rebuild_state(
     };
     Repaired::State(state).apply(&store_path(&patient.directory))?;
     Ok(true)
-}
-
-/// Removes what an unfinished re-embedding has made.
-///
-/// # Errors
-/// Those of the store.
-pub(super) fn remove_next_model(patient: &Patient) -> Result<(), Error> {
-    Ok(Repaired::NextModel.apply(&store_path(&patient.directory))?)
-}
-
-/// Removes the file `acknowledged`, so that the next start treats the store as a restored backup.
-///
-/// # Errors
-/// Those of the store.
-pub(super) fn forget_acknowledged(patient: &Patient) -> Result<(), Error> {
-    Ok(remove_acknowledged(
-        &*patient.disk,
-        &store_path(&patient.directory),
-    )?)
 }

@@ -111,9 +111,9 @@ impl ExternalRules {
     /// [`Error::Invalid`].
     pub fn deletion(&self, request: &str) -> Result<String, Error> {
         let deletion = Deletion::parse(request, &self.limits)?;
-        let TimeRange { start, end } = deletion.time_range();
-        let ids = deletion.ids();
-        let ids = ids.map(|ids| ids.iter().map(|&id| reference(id)).collect::<Vec<_>>());
+        let TimeRange { start, end } = deletion.time_range;
+        let ids = deletion.ids;
+        let ids = ids.map(|ids| ids.into_iter().map(reference).collect::<Vec<_>>());
         let plan = json!({
             "ids": ids,
             "start": (start != i64::MIN).then_some(start),

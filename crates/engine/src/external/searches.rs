@@ -224,8 +224,9 @@ impl ExternalSearch {
             return Ok(vec![Score::of(&self.vector, first)]);
         }
         let vectors = vectors_of(first, passages, expected)?;
-        let all = (0..).map_while(|passage| vectors.get(passage));
-        Ok(all.map(|vector| Score::of(&self.vector, vector)).collect())
+        Ok((vectors.all())
+            .map(|vector| Score::of(&self.vector, vector))
+            .collect())
     }
 }
 

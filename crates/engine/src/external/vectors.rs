@@ -44,11 +44,10 @@ impl From<&Vectors> for ExternalVectors {
         if vectors.first.iter().all(|&component| component == 0) {
             return Self::default();
         }
-        let all = (0..).map_while(|passage| vectors.get(passage));
         Self {
             first: vectors.first.clone(),
             passages: vectors.passages.as_deref().map(Passages::to_bytes),
-            scanned: all.map(ScannedVector::of).collect(),
+            scanned: vectors.all().map(ScannedVector::of).collect(),
         }
     }
 }

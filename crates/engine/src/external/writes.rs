@@ -10,11 +10,11 @@ use crate::external::reads::reference;
 use crate::external::row::{ExternalRow, published_of};
 use crate::external::rules::ExternalRules;
 use crate::external::vectors::ExternalVectors;
-use crate::record::{Data, OwnedValue, RecordId, RecordUuid, Vectors};
+use crate::record::{Data, OwnedValue, RecordId, RecordUuid};
 use crate::store::{Header, PutKind, Write};
 use crate::write::{
-    Committed, Context, Deletion, Embedded, Format, Patch, Prepared, RecordRef, Stage,
-    VectorReader, add_patched_text, add_texts, find_known, parse, parse_data, stage_commit,
+    Committed, Context, Deletion, Embedded, Format, Patch, Prepared, PreparedPatch, RecordRef,
+    Stage, add_patched_text, add_texts, find_known, parse, parse_data, stage_commit,
     unapplied_patch,
 };
 
@@ -131,8 +131,9 @@ impl ExternalRules {
     pub fn find_texts(&self, prepared: &Prepared, rows: &[ExternalRow]) -> Result<(), Error> {
         let published = published_of(rows, 0)?;
         let mut prepared = prepared.lock();
-        if let Some(patch) = &prepared.patch {
-            let row = patch.find(&published).ok_or_else(|| patch.not_found())?;
+        if let Some(PreparedPatch { patch, .. }) = &prepared.patch {
+            let row = patch.record.find(&published);
+            let row = row.ok_or_else(|| patch.not_found())?;
             return add_patched_text(&mut prepared, &published.snapshot.data_of(row));
         }
         if self.settings.model.is_some() {
@@ -170,13 +171,14 @@ impl ExternalRules {
         }
         let published = published_of(rows, 0)?;
         let stored = rows.iter().map(|row| (row.header.id, row.header)).collect();
+        let by_id: HashMap<_, _> = rows.iter().map(|row| (row.header.id, row)).collect();
         let context = Context {
             settings: &self.settings,
             published: &published,
             stored: &stored,
-            vectors: &RowVectors {
-                dimensions: self.settings.dimensions,
-                rows: rows.iter().map(|row| (row.header.id, row)).collect(),
+            vectors: &|id| {
+                let row = by_id.get(&id.0).ok_or(Error::Stale)?;
+                row.vectors(self.settings.dimensions)
             },
             uuids: &self.uuids,
             now,
@@ -237,22 +239,6 @@ impl ExternalRules {
             columns.count(Some(&row.data), -1);
         }
         Ok(columns.finish())
-    }
-}
-
-/// The vectors of rows.
-struct RowVectors<'a> {
-    dimensions: usize,
-    /// By id.
-    rows: HashMap<u64, &'a ExternalRow>,
-}
-
-impl VectorReader for RowVectors<'_> {
-    fn vectors_of(&self, id: RecordId) -> Result<Vectors, Error> {
-        match self.rows.get(&id.0) {
-            None => Err(Error::Stale),
-            Some(row) => row.vectors(self.dimensions),
-        }
     }
 }
 

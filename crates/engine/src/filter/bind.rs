@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::columns::{ColumnId, ColumnNames, Comparison};
 use crate::filter::ast::{Condition, Filter, Group, Node, Operand, Operator, Rule};
-use crate::filter::bound::{BoundFilter, BoundNode, BoundRule, BoundRules};
-use crate::filter::explanation::{ExplainedFilter, ExplainedNode};
+use crate::filter::bound::{BoundFilter, BoundRule};
+use crate::filter::explanation::ExplainedFilter;
 use crate::filter::multi_pattern::MultiPattern;
 use crate::filter::predicate::Predicate;
 use crate::json::Instant;
@@ -16,39 +16,33 @@ use crate::record::{OwnedValue, Value};
 impl Filter {
     /// Looks up the columns. A column that no record ever had is missing in every record.
     pub(crate) fn bind(&self, names: &ColumnNames) -> BoundFilter {
-        BoundFilter {
-            root: bind_group(&self.root, names),
-        }
+        bind_group(&self.root, names)
     }
 
     /// As [`Filter::bind`], to explain the rules one by one.
     pub(crate) fn bind_explained(&self, names: &ColumnNames) -> ExplainedFilter {
-        ExplainedFilter {
-            root: explained_group(&self.root, names),
-        }
+        explained_group(&self.root, names)
     }
 }
 
-fn explained_group(group: &Group, names: &ColumnNames) -> ExplainedNode {
+fn explained_group(group: &Group, names: &ColumnNames) -> ExplainedFilter {
     let nodes = group.rules.iter().map(|node| match node {
         Node::Group(group) => explained_group(group, names),
-        Node::Rule(rule) => ExplainedNode::Rule(BoundRule::new(rule, names)),
+        Node::Rule(rule) => ExplainedFilter::Rule(BoundRule::new(rule, names)),
     });
-    ExplainedNode::Group {
+    ExplainedFilter::Group {
         condition: group.condition,
         nodes: nodes.collect(),
     }
 }
 
-fn bind_group(group: &Group, names: &ColumnNames) -> BoundNode {
+fn bind_group(group: &Group, names: &ColumnNames) -> BoundFilter {
     let mut nodes = Vec::with_capacity(group.rules.len());
     flatten(group, group.condition, &mut nodes);
-    let rules = BoundRules {
-        nodes: combine(&nodes, group.condition, names),
-    };
+    let rules = combine(&nodes, group.condition, names);
     match group.condition {
-        Condition::And => BoundNode::All(rules),
-        Condition::Or => BoundNode::Any(rules),
+        Condition::And => BoundFilter::All(rules),
+        Condition::Or => BoundFilter::Any(rules),
     }
 }
 
@@ -78,7 +72,7 @@ type Endpoint = (Instant, bool);
 
 /// Binds the rules of a group. Those that compare the same column with different values, or search it for different
 /// substrings, become one node. Of the date rules on a column, one upper and one lower bound remain.
-fn combine(nodes: &[&Node], condition: Condition, names: &ColumnNames) -> Vec<Arc<BoundNode>> {
+fn combine(nodes: &[&Node], condition: Condition, names: &ColumnNames) -> Vec<Arc<BoundFilter>> {
     let mut searches: Combinable<'_, &str> = BTreeMap::new();
     let mut comparisons: Combinable<'_, &[OwnedValue]> = BTreeMap::new();
     let mut dates = DateRules::new();
@@ -107,7 +101,7 @@ fn combine(nodes: &[&Node], condition: Condition, names: &ColumnNames) -> Vec<Ar
     for ((column, negated), rules) in searches {
         let substrings = rules.iter().map(|(_, substring)| *substring);
         match MultiPattern::new(column, negated, substrings) {
-            Some(search) => combined.push(Arc::new(BoundNode::MultiPattern(search))),
+            Some(search) => combined.push(Arc::new(BoundFilter::MultiPattern(search))),
             None => others.extend(rules.iter().map(|(rule, _)| bind_rule(rule, names))),
         }
     }
@@ -120,7 +114,7 @@ fn combine(nodes: &[&Node], condition: Condition, names: &ColumnNames) -> Vec<Ar
             .iter()
             .flat_map(|(_, values)| values.iter().map(OwnedValue::borrow))
             .collect();
-        combined.push(Arc::new(BoundNode::Rule(BoundRule {
+        combined.push(Arc::new(BoundFilter::Rule(BoundRule {
             column,
             predicate: Predicate::one_of(values.into_iter()),
             negated,
@@ -140,8 +134,8 @@ fn combine(nodes: &[&Node], condition: Condition, names: &ColumnNames) -> Vec<Ar
     combined
 }
 
-fn bind_rule(rule: &Rule, names: &ColumnNames) -> Arc<BoundNode> {
-    Arc::new(BoundNode::Rule(BoundRule::new(rule, names)))
+fn bind_rule(rule: &Rule, names: &ColumnNames) -> Arc<BoundFilter> {
+    Arc::new(BoundFilter::Rule(BoundRule::new(rule, names)))
 }
 
 /// The substring that a rule searches for, if a group with this condition can combine such rules. `None` for the empty

@@ -9,37 +9,27 @@ use crate::filter::predicate::Predicate;
 use crate::record::Value;
 use crate::runtime::{StopCheck, Stopped};
 
-/// A filter whose column names are resolved. Its evaluation fails only when it is stopped.
+/// A filter, or a part of one, whose column names are resolved. Its evaluation fails only when it is stopped.
+///
+/// Groups that only nest their rules are left out, and rules are combined where one pass can evaluate several.
 #[derive(Clone, Debug)]
-pub(crate) struct BoundFilter {
-    pub(super) root: BoundNode,
-}
-
-#[derive(Clone, Debug)]
-pub(super) enum BoundNode {
+pub(crate) enum BoundFilter {
     /// A group whose rules must all hold.
-    All(BoundRules),
+    All(Vec<Arc<BoundFilter>>),
     /// A group in which at least one rule must hold.
-    Any(BoundRules),
+    Any(Vec<Arc<BoundFilter>>),
     Rule(BoundRule),
     /// Several rules of a group that one pass over the text evaluates.
     MultiPattern(MultiPattern),
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct BoundRule {
+pub(crate) struct BoundRule {
     /// `None` if no record ever had the column.
     pub(super) column: Option<ColumnId>,
     pub(super) predicate: Predicate,
     /// Whether the rule is the complement of the predicate.
     pub(super) negated: bool,
-}
-
-/// The nodes of a group to evaluate, without groups that only nest their rules, and with rules combined where one pass can
-/// evaluate several.
-#[derive(Clone, Debug)]
-pub(super) struct BoundRules {
-    pub(super) nodes: Vec<Arc<BoundNode>>,
 }
 
 impl BoundRule {
@@ -71,9 +61,9 @@ impl BoundRule {
     }
 }
 
-impl BoundNode {
-    /// Estimated nanoseconds to evaluate the node on a whole block.
-    pub(super) fn cost(&self, columns: &Columns) -> f64 {
+impl BoundFilter {
+    /// Estimated nanoseconds that [`BoundFilter::mask`] takes for this block.
+    pub(crate) fn cost(&self, columns: &Columns) -> f64 {
         match self {
             Self::Rule(rule) => {
                 let column = rule.column_in(columns);
@@ -81,7 +71,7 @@ impl BoundNode {
             }
             Self::MultiPattern(rules) => rules.cost(columns),
             Self::All(rules) | Self::Any(rules) => {
-                let costs = rules.nodes.iter().map(|node| node.cost(columns));
+                let costs = rules.iter().map(|rule| rule.cost(columns));
                 costs.sum()
             }
         }
@@ -93,23 +83,22 @@ impl BoundNode {
             Self::Rule(rule) => rule.predicate.match_cost(rule.column_in(columns)),
             Self::MultiPattern(_) => 0.0,
             Self::All(rules) | Self::Any(rules) => {
-                let costs = rules.nodes.iter().map(|node| node.match_cost(columns));
+                let costs = rules.iter().map(|rule| rule.match_cost(columns));
                 costs.fold(0.0, f64::max)
             }
         }
     }
 }
 
-impl BoundRules {
-    /// The nodes to evaluate, cheapest first: a later node is evaluated only on records that earlier nodes left
-    /// undecided.
-    pub(super) fn cheapest_first(&self, columns: &Columns) -> Vec<&BoundNode> {
-        let mut order: Vec<(f64, &BoundNode)> = self
-            .nodes
-            .iter()
-            .map(|node| (node.cost(columns), &**node))
-            .collect();
-        order.sort_by(|a, b| a.0.total_cmp(&b.0));
-        order.into_iter().map(|(_, node)| node).collect()
-    }
+/// The rules of a group, cheapest first: a later rule is evaluated only on records that earlier rules left undecided.
+pub(super) fn cheapest_first<'a>(
+    rules: &'a [Arc<BoundFilter>],
+    columns: &Columns,
+) -> Vec<&'a BoundFilter> {
+    let mut order: Vec<(f64, &BoundFilter)> = rules
+        .iter()
+        .map(|rule| (rule.cost(columns), &**rule))
+        .collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    order.into_iter().map(|(_, rule)| rule).collect()
 }

@@ -1,7 +1,7 @@
 //! Evaluation of a bound filter: on the records of a block, or on one record.
 
 use crate::columns::{Columns, Mask};
-use crate::filter::bound::{BoundFilter, BoundNode};
+use crate::filter::bound::{BoundFilter, cheapest_first};
 use crate::record::Value;
 use crate::runtime::{StopCheck, Stopped};
 
@@ -11,38 +11,6 @@ impl BoundFilter {
     /// # Errors
     /// [`Stopped`].
     pub(crate) fn mask(
-        &self,
-        columns: &Columns,
-        within: &Mask,
-        stop_check: &StopCheck<'_>,
-    ) -> Result<Mask, Stopped> {
-        self.root.mask(columns, within, stop_check)
-    }
-
-    /// Whether one record passes the filter.
-    ///
-    /// # Errors
-    /// [`Stopped`].
-    ///
-    /// # Panics
-    /// When `slot` is not a record of `columns`.
-    pub(crate) fn matches(
-        &self,
-        columns: &Columns,
-        slot: usize,
-        stop_check: &StopCheck<'_>,
-    ) -> Result<bool, Stopped> {
-        self.root.matches(columns, slot, stop_check)
-    }
-
-    /// Estimated nanoseconds that [`BoundFilter::mask`] takes for this block.
-    pub(crate) fn cost(&self, columns: &Columns) -> f64 {
-        self.root.cost(columns)
-    }
-}
-
-impl BoundNode {
-    pub(super) fn mask(
         &self,
         columns: &Columns,
         within: &Mask,
@@ -61,8 +29,8 @@ impl BoundNode {
             Self::MultiPattern(rules) => rules.mask(columns, within, stop_check),
             Self::All(rules) => {
                 let mut left = within.clone();
-                for node in rules.cheapest_first(columns) {
-                    left = node.mask(columns, &left, stop_check)?;
+                for rule in cheapest_first(rules, columns) {
+                    left = rule.mask(columns, &left, stop_check)?;
                     if left.is_empty() {
                         break;
                     }
@@ -71,8 +39,8 @@ impl BoundNode {
             }
             Self::Any(rules) => {
                 let mut left = within.clone();
-                for node in rules.cheapest_first(columns) {
-                    left.and_not(&node.mask(columns, &left, stop_check)?);
+                for rule in cheapest_first(rules, columns) {
+                    left.and_not(&rule.mask(columns, &left, stop_check)?);
                     if left.is_empty() {
                         return Ok(within.clone());
                     }
@@ -82,7 +50,14 @@ impl BoundNode {
         }
     }
 
-    fn matches(
+    /// Whether one record passes the filter.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    ///
+    /// # Panics
+    /// When `slot` is not a record of `columns`.
+    pub(crate) fn matches(
         &self,
         columns: &Columns,
         slot: usize,
@@ -96,16 +71,16 @@ impl BoundNode {
                 rules.matches(texts, stop_check)
             }
             Self::All(rules) => {
-                for node in &rules.nodes {
-                    if !node.matches(columns, slot, stop_check)? {
+                for rule in rules {
+                    if !rule.matches(columns, slot, stop_check)? {
                         return Ok(false);
                     }
                 }
                 Ok(true)
             }
             Self::Any(rules) => {
-                for node in &rules.nodes {
-                    if node.matches(columns, slot, stop_check)? {
+                for rule in rules {
+                    if rule.matches(columns, slot, stop_check)? {
                         return Ok(true);
                     }
                 }

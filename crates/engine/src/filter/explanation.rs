@@ -8,21 +8,16 @@ use crate::runtime::{StopCheck, Stopped};
 
 /// A filter bound to the columns of a database, with each rule and group as the request gives it.
 #[derive(Debug)]
-pub(crate) struct ExplainedFilter {
-    pub(super) root: ExplainedNode,
-}
-
-#[derive(Debug)]
-pub(super) enum ExplainedNode {
+pub(crate) enum ExplainedFilter {
     Rule(BoundRule),
     Group {
         condition: Condition,
-        nodes: Vec<ExplainedNode>,
+        nodes: Vec<ExplainedFilter>,
     },
 }
 
 impl ExplainedFilter {
-    /// Which rules and groups hold for one record, with JSON pointers relative to the filter.
+    /// Which rules and groups hold for one record. `pointer` is the JSON pointer of this one.
     ///
     /// # Errors
     /// [`Stopped`].
@@ -30,17 +25,6 @@ impl ExplainedFilter {
     /// # Panics
     /// When `slot` is not a record of `columns`.
     pub(crate) fn explain(
-        &self,
-        columns: &Columns,
-        slot: usize,
-        stop_check: &StopCheck<'_>,
-    ) -> Result<Explanation, Stopped> {
-        self.root.explain(columns, slot, String::new(), stop_check)
-    }
-}
-
-impl ExplainedNode {
-    fn explain(
         &self,
         columns: &Columns,
         slot: usize,

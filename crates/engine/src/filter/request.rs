@@ -229,6 +229,21 @@ impl<'a> RequestReader<'a> {
         })
     }
 
+    /// The elements of a list that `read` takes, if the request has the list.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with a pointer; it says that the member must be `what`.
+    pub(crate) fn list<T>(
+        &self,
+        name: &str,
+        what: &str,
+        read: impl Fn(&Value) -> Option<T>,
+    ) -> Result<Option<Vec<T>>, Error> {
+        self.typed(name, what, |list| {
+            list.as_array()?.iter().map(read).collect()
+        })
+    }
+
     fn typed<'v, T>(
         &'v self,
         name: &str,

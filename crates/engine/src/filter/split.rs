@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::columns::{Columns, Mask};
-use crate::filter::bound::{BoundFilter, BoundNode, BoundRule, BoundRules};
+use crate::filter::bound::{BoundFilter, BoundRule};
 use crate::runtime::{StopCheck, Stopped};
 
 /// A rule is deferred when it costs more than this many nanoseconds a record …
@@ -28,8 +28,8 @@ impl BoundFilter {
         sample: &Columns,
         stop_check: &StopCheck<'_>,
     ) -> Result<(Self, Option<Self>), Stopped> {
-        let nodes = match &self.root {
-            BoundNode::All(rules) => rules.nodes.clone(),
+        let nodes = match self {
+            Self::All(rules) => rules.clone(),
             other => vec![Arc::new(other.clone())],
         };
         let (mut deferred, mut others) = (Vec::new(), Vec::new());
@@ -40,16 +40,13 @@ impl BoundFilter {
                 others.push(node);
             }
         }
-        let all = |nodes: Vec<Arc<BoundNode>>| Self {
-            root: BoundNode::All(BoundRules { nodes }),
-        };
-        let deferred = (!deferred.is_empty()).then(|| all(deferred));
-        Ok((all(others), deferred))
+        let deferred = (!deferred.is_empty()).then(|| Self::All(deferred));
+        Ok((Self::All(others), deferred))
     }
 }
 
 fn is_deferred(
-    node: &BoundNode,
+    node: &BoundFilter,
     sample: &Columns,
     stop_check: &StopCheck<'_>,
 ) -> Result<bool, Stopped> {
@@ -61,7 +58,7 @@ fn is_deferred(
         return Ok(false);
     }
     let passed = node.mask(sample, &sampled, stop_check)?.count() as f64;
-    let negated = matches!(node, BoundNode::Rule(BoundRule { negated: true, .. }));
+    let negated = matches!(node, BoundFilter::Rule(BoundRule { negated: true, .. }));
     let matched = if negated { records - passed } else { passed };
     Ok(cost + match_cost * matched / records > MIN_DEFERRED_COST
         && passed > MIN_DEFERRED_SHARE * records)

@@ -34,6 +34,11 @@ impl RecordKey {
         RecordUuid(Uuid::new_v5(&NAMESPACE, self.0.as_bytes()).into_bytes())
     }
 
+    /// Whether a record of this key and UUID can be: without a key, every UUID can.
+    pub(crate) fn is_of(key: Option<&str>, uuid: [u8; 16]) -> bool {
+        key.is_none_or(|key| Self::new(key).is_some_and(|key| key.uuid().0 == uuid))
+    }
+
     #[must_use]
     pub(crate) fn as_str(&self) -> &str {
         &self.0

@@ -104,9 +104,6 @@ macro_rules! codes {
         pub enum ValidationCode { $($(#[$doc])* $name,)* }
 
         impl ValidationCode {
-            /// Every kind, for documentation and its test.
-            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-
             /// The stable name, in snake case.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }

@@ -82,7 +82,9 @@ impl Common {
             distinct: Distinct::parse(request)?,
             explain: Explain::parse(request, variant)?,
             map: request.flag("map")?,
-            columns: columns_of(request)?,
+            columns: request.list("columns", "a list of column names", |name| {
+                name.as_str().map(str::to_owned)
+            })?,
             vectors: request.flag("vectors")?,
             cursor_suffix: request.text("cursor_suffix")?.map(str::to_owned),
             defaults: request.get("defaults").cloned(),
@@ -141,20 +143,4 @@ impl Common {
             "vectors": self.vectors,
         })
     }
-}
-
-/// Reads the member `columns`, a list of names.
-///
-/// # Errors
-/// [`Error::Invalid`] with a pointer.
-fn columns_of(request: &RequestReader<'_>) -> Result<Option<Vec<String>>, Error> {
-    let Some(columns) = request.get("columns") else {
-        return Ok(None);
-    };
-    let names = columns.as_array().and_then(|names| {
-        let names = names.iter().map(|name| name.as_str().map(str::to_owned));
-        names.collect()
-    });
-    let invalid = || Error::request("/columns", "must be a list of column names");
-    names.map(Some).ok_or_else(invalid)
 }

@@ -105,7 +105,7 @@ impl BoundExplain {
         out.push(b'{');
         if let Some(own) = &self.own {
             out.extend_from_slice(b"\"filter\":");
-            own.explain(&block.body.columns, slot, stop_check)?
+            own.explain(&block.body.columns, slot, String::new(), stop_check)?
                 .write_json(out);
         }
         if let Some(parts) = parts {

@@ -72,7 +72,11 @@ impl Search {
             common,
             threshold,
             cursor,
-            excluded: excluded_of(&request)?,
+            excluded: request
+                .list("excluded", "a list of integer ids", |id| {
+                    id.as_u64().map(RecordId)
+                })?
+                .unwrap_or_default(),
             lexical,
             boosts: Boost::parse(&request, variant, &mut cosine_weight)?,
             cosine_weight,
@@ -140,21 +144,6 @@ impl LexicalRequest {
             is_unfinished: lexical["prefix"].as_bool().unwrap_or(false),
         }))
     }
-}
-
-/// Reads the member `excluded`, a list of integer ids.
-///
-/// # Errors
-/// [`Error::Invalid`].
-fn excluded_of(request: &RequestReader<'_>) -> Result<Vec<RecordId>, Error> {
-    let Some(excluded) = request.get("excluded") else {
-        return Ok(Vec::new());
-    };
-    let ids = excluded.as_array().and_then(|ids| {
-        let ids = ids.iter().map(|id| id.as_u64().map(RecordId));
-        ids.collect()
-    });
-    ids.ok_or_else(|| Error::request("/excluded", "must be a list of integer ids"))
 }
 
 fn invalid_cursor(variant: Variant) -> Error {

@@ -89,7 +89,7 @@ impl Block {
                 rows.iter()
                     .map(|row| row.key.as_ref().map(RecordKey::as_str)),
             ),
-            passages: PassageTable::build(passages()),
+            passages: PassageTable::of(passages().map(|passages| Some(passages?.places.clone()))),
             equal: None,
             living_counts: Mutex::default(),
         };

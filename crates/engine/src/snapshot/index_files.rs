@@ -14,7 +14,7 @@ use crate::disk::{
 };
 use crate::snapshot::file_names::{FileId, SNAPSHOT, index_file_path, next_index_path};
 use crate::snapshot::vector_memory::VectorMemory;
-use crate::store::{Reader, Store};
+use crate::store::Reader;
 
 /// The id and the kind of a file.
 pub(super) type FileName = (FileId, &'static str);
@@ -38,22 +38,6 @@ pub(crate) struct IndexFiles {
 }
 
 impl IndexFiles {
-    pub(crate) fn new(
-        directory: &Path,
-        dimensions: usize,
-        store: &Store,
-        vectors: &Arc<VectorMemory>,
-    ) -> Self {
-        Self::of(
-            store.disk(),
-            directory,
-            dimensions,
-            store.id(),
-            store.reader(),
-            vectors,
-        )
-    }
-
     /// The files that were made from the store `owner`, which `store` reads.
     pub(crate) fn of(
         disk: &Arc<dyn Disk>,

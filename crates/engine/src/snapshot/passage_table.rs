@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::columns::Mask;
-use crate::record::{Passage, Passages, take_number};
+use crate::record::{Passage, take_number};
 
 /// The passages of a block.
 ///
@@ -34,14 +34,6 @@ struct Place {
 
 impl PassageTable {
     /// The passages of the records of a block, in the order of their slots; `None` where no record has several.
-    pub(crate) fn build<'a>(
-        passages: impl Iterator<Item = Option<&'a Passages>>,
-    ) -> Option<Box<Self>> {
-        let places = passages.map(|passages| passages.map(|passages| passages.places.clone()));
-        Self::of(places)
-    }
-
-    /// The table of the places of records with several passages, in the order of their slots.
     pub(super) fn of(places: impl Iterator<Item = Option<Vec<Passage>>>) -> Option<Box<Self>> {
         let mut table = Self::empty();
         for (slot, places) in places.enumerate() {

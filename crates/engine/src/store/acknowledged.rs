@@ -10,7 +10,7 @@
 //! | bytes | what |
 //! |---|---|
 //! | 8 | `cosifta` and a zero byte |
-//! | 4 | format, 2; format 1 lacks the changes of the settings, here and of the main file |
+//! | 4 | format, 2 |
 //! | 4 | 1 after a clean close, else 0 |
 //! | 16 | the store's id |
 //! | 16 | the epoch |
@@ -33,9 +33,6 @@ use crate::store::state::{STATE_BYTES, State};
 const MAGIC: [u8; 8] = *b"cosifta\0";
 const FORMAT: u32 = 2;
 const BYTES: usize = 16 + 32 + STATE_BYTES + 8 + 8 + 8 + 4;
-
-/// Bytes of a file of format 1.
-const BYTES_1: usize = BYTES - 16;
 
 /// The file, and what it says.
 #[derive(Debug)]
@@ -159,33 +156,31 @@ fn to_bytes(content: &AcknowledgedStatus) -> [u8; BYTES] {
 }
 
 fn from_bytes(bytes: &[u8]) -> Option<AcknowledgedStatus> {
-    let format = u32::from_le_bytes(bytes.get(8..12)?.try_into().ok()?);
-    let length = match format {
-        1 => BYTES_1,
-        FORMAT => BYTES,
-        _ => return None,
-    };
-    let (body, crc) = bytes.split_at_checked(length - 4)?;
+    let bytes: &[u8; BYTES] = bytes.try_into().ok()?;
+    let (body, crc) = bytes.split_at(BYTES - 4);
     let (head, rest) = body.split_at(16);
-    if crc != crc32fast::hash(body).to_le_bytes() || head[..8] != MAGIC {
+    if crc != crc32fast::hash(body).to_le_bytes()
+        || head[..8] != MAGIC
+        || head[8..12] != FORMAT.to_le_bytes()
+    {
         return None;
     }
     let (store_id, rest) = rest.split_first_chunk()?;
     let (epoch, rest) = rest.split_first_chunk()?;
     let (state, rest) = rest.split_at(STATE_BYTES);
-    let (version, changes) = rest.split_first_chunk()?;
-    let (settings_changes, of_main_file) = changes.split_at(changes.len() / 2);
-    let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+    let mut numbers = rest.chunks_exact(8);
+    let mut number = || Some(u64::from_le_bytes(numbers.next()?.try_into().ok()?));
+    let version = number()?;
     Some(AcknowledgedStatus {
         status: StoreStatus {
             store_id: *store_id,
             epoch: *epoch,
             state: State::from_bytes(state)?,
-            settings_changes: number(settings_changes),
+            settings_changes: number()?,
         },
         main_file: Reached {
-            version: u64::from_le_bytes(*version),
-            settings_changes: number(of_main_file),
+            version,
+            settings_changes: number()?,
         },
         clean: head[12] == 1,
     })

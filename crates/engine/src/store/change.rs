@@ -45,7 +45,7 @@ pub(crate) enum ChangeKind {
 }
 
 impl Change {
-    /// The columns that [`Change::read`] takes, in its order. [`Change::read_with_data`] takes `data` after them.
+    /// The columns that [`Change::read`] takes, in its order, but for `data`, which comes after them.
     pub(super) const COLUMNS: &str = "position, version, id, uuid, kind, at, key, crc";
 
     /// Writes the change. [`INSERT`] prepares the statement.
@@ -63,23 +63,11 @@ impl Change {
         ))
     }
 
-    /// Reads and checks a change without its data.
+    /// Reads and checks a change. Its data are in the column after [`Change::COLUMNS`].
     ///
     /// # Errors
     /// [`StoreError::Inconsistent`] when the checksum fails or a value has another type.
-    pub(super) fn read(row: &Row<'_>) -> Result<Change, StoreError> {
-        Self::decode(row, false)
-    }
-
-    /// Reads and checks a change with its data.
-    ///
-    /// # Errors
-    /// As for [`Change::read`].
-    pub(super) fn read_with_data(row: &Row<'_>) -> Result<Change, StoreError> {
-        Self::decode(row, true)
-    }
-
-    fn decode(row: &Row<'_>, with_data: bool) -> Result<Change, StoreError> {
+    pub(super) fn read(row: &Row<'_>, with_data: bool) -> Result<Change, StoreError> {
         let read = || -> rusqlite::Result<Option<Change>> {
             let change = Change {
                 position: row.get::<_, i64>(0)?.cast_unsigned(),
@@ -155,7 +143,7 @@ pub(super) fn forget_data(connection: &Connection, position: i64) -> Result<(), 
         Change::COLUMNS
     ))?;
     let mut rows = statement.query([position])?;
-    let change = match rows.next()?.map(Change::read) {
+    let change = match rows.next()?.map(|row| Change::read(row, false)) {
         Some(Err(StoreError::Inconsistent { .. })) | None => None,
         Some(change) => Some(change?),
     };

@@ -18,30 +18,18 @@ pub(crate) struct Feed {
     pub(crate) generations: Generations,
 }
 
-/// How much of the data of former records a part of the change feed holds.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum FeedData {
-    /// None of it.
-    None,
-    /// At most about this many bytes.
-    Bytes(usize),
-}
-
 impl Reader {
-    /// Up to `limit` entries of the change feed after `position`, in order. Returns fewer than `limit` entries when their
-    /// data exceeds the bytes of `data`, but at least one entry where there is one.
+    /// Up to `limit` entries of the change feed after `position`, in order. With `max_bytes`, they have the data of former
+    /// records, and are fewer than `limit` when their data exceed it, but at least one where there is one.
     pub(crate) fn feed(
         &self,
         position: u64,
         limit: usize,
-        data: FeedData,
+        max_bytes: Option<usize>,
     ) -> Result<Feed, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.read(|transaction| {
-            let (column, max_bytes) = match data {
-                FeedData::None => ("", usize::MAX),
-                FeedData::Bytes(max_bytes) => (", data", max_bytes),
-            };
+            let column = if max_bytes.is_some() { ", data" } else { "" };
             let mut statement = transaction.prepare_cached(&format!(
                 "SELECT {}{column} FROM changes WHERE position > ?1 ORDER BY position LIMIT ?2",
                 Change::COLUMNS
@@ -49,13 +37,10 @@ impl Reader {
             let mut rows = statement.query((position.cast_signed(), limit))?;
             let mut changes: Vec<Change> = Vec::new();
             let mut bytes = 0;
-            while bytes < max_bytes
+            while bytes < max_bytes.unwrap_or(usize::MAX)
                 && let Some(row) = rows.next()?
             {
-                let change = match data {
-                    FeedData::None => Change::read(row)?,
-                    FeedData::Bytes(_) => Change::read_with_data(row)?,
-                };
+                let change = Change::read(row, max_bytes.is_some())?;
                 bytes += change.data.as_ref().map_or(0, Vec::len);
                 changes.push(change);
             }

@@ -42,7 +42,6 @@ pub(crate) use check::{Check, Found};
 pub(crate) use continuity::StoreStatus;
 pub(crate) use copy::{CopiedState, StoreCopy};
 pub use error::StoreError;
-pub(crate) use feed::FeedData;
 pub use header::Header;
 pub(crate) use inspection::{
     Continuation, Findings, Inspection, LastChanges, Problem, Repaired, Rows, remove_acknowledged,

@@ -132,7 +132,7 @@ impl Moment<'_> {
         ))?;
         let mut rows = statement.query([version.cast_signed()])?;
         while let Some(row) = rows.next()? {
-            each(Change::read(row)?.id);
+            each(Change::read(row, false)?.id);
         }
         Ok(())
     }

@@ -150,11 +150,6 @@ impl Reader {
         })
     }
 
-    /// One above every id that was ever given.
-    pub(crate) fn next_id(&self) -> Result<u64, StoreError> {
-        self.read(|transaction| Ok(state_of(transaction)?.next_id))
-    }
-
     /// Gives each of `ids` that exists to `each`, in their order, all of one commit.
     ///
     /// # Errors

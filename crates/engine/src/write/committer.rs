@@ -18,7 +18,7 @@ use crate::write::Shared;
 use crate::write::commit::{Commit, Committed, stage_commit};
 use crate::write::deletion::{SyncState, Unwritten};
 use crate::write::deletion_matches::{Deleted, DeletionMatches};
-use crate::write::snapshot_builder::{CommitChanges, SnapshotBuilder};
+use crate::write::snapshot_builder::SnapshotBuilder;
 use crate::write::stage::Stage;
 use crate::write::staged::Context;
 
@@ -64,7 +64,7 @@ impl Committer {
     /// Deletes the matches of a deletion, and records written since that match too.
     pub(crate) fn delete(&mut self, matches: DeletionMatches) -> Result<Deleted, Error> {
         let start = Instant::now();
-        let (mut records, matches) = if let Some(unwritten) = matches.unwritten() {
+        let (mut records, matches) = if let Some(unwritten) = &matches.deletion.unwritten {
             (self.unwritten(unwritten)?, matches)
         } else {
             let bound = matches.bind(&self.shared.published);
@@ -77,7 +77,7 @@ impl Committer {
         if matches.is_stopped() {
             return Err(Error::Stopped);
         }
-        matches.check_number(records.len())?;
+        matches.deletion.check_number(records.len())?;
         matches.check_conditions(&self.shared.published.read())?;
         let mut stage = self.new_stage();
         let now = self.store.now();
@@ -86,7 +86,7 @@ impl Committer {
         for &(id, row) in &records {
             stage.delete(id, row, now);
         }
-        self.write_and_publish(stage, matches.state(), start)?;
+        self.write_and_publish(stage, matches.deletion.state.as_ref(), start)?;
         Ok(Deleted::Records(records.len()))
     }
 
@@ -154,11 +154,12 @@ impl Committer {
         let mut stage = self.new_stage();
         let now = self.store.now();
         let published = self.shared.published.read();
+        let reader = self.store.reader();
         let mut context = Context {
             settings: &self.settings,
             published: &published,
             stored: &stored,
-            vectors: &self.store.reader(),
+            vectors: &|id| reader.vectors(id.0)?.ok_or(Error::Stale),
             uuids: &self.uuids,
             now,
         };
@@ -221,14 +222,7 @@ impl Committer {
             "a panic that the test requested"
         );
         if !is_empty {
-            let (names, rows, touched, removed) = stage.into_changes();
-            let changes = CommitChanges {
-                version: self.store.version(),
-                names,
-                rows,
-                touched,
-                removed,
-            };
+            let changes = stage.into_changes(self.store.version());
             self.publish(|next, coding| next.apply_commit(changes, coding));
             let at = self.store.last_commit_at();
             self.shared.last_write_at.store(at, Relaxed);

@@ -17,16 +17,19 @@ use crate::write::condition::{Condition, IF_CHANGED_AT};
 /// first two.
 #[derive(Clone, Debug)]
 pub(crate) struct Deletion {
-    ids: Option<Vec<RecordRef>>,
+    /// The records that the deletion names; `None` when a filter or a time range selects them.
+    pub(crate) ids: Option<Vec<RecordRef>>,
     /// What records must be like, each with its place in `ids`.
     conditions: Vec<(usize, Condition)>,
-    unwritten: Option<Unwritten>,
+    /// The mark of the last write before which the records were written; `None` for other deletions.
+    pub(super) unwritten: Option<Unwritten>,
     /// The epoch of the database, in hexadecimal.
     epoch: Option<String>,
     max: Option<u64>,
-    state: Option<SyncState>,
-    filter: Option<Filter>,
-    time_range: TimeRange,
+    /// The state of a sync to store.
+    pub(super) state: Option<SyncState>,
+    pub(super) filter: Option<Filter>,
+    pub(crate) time_range: TimeRange,
 }
 
 /// The records that no commit after `version` wrote or touched. With `prefix`, only those whose keys begin with it.
@@ -163,10 +166,6 @@ impl Deletion {
         })
     }
 
-    pub(super) fn has_filter(&self) -> bool {
-        self.filter.is_some()
-    }
-
     /// Checks the conditions on ids. `find` returns the id of a record that is deleted, and when its content last changed.
     ///
     /// # Errors
@@ -187,16 +186,6 @@ impl Deletion {
         Err(Error::invalid_records(problems))
     }
 
-    /// The records that the deletion names; `None` when a filter or a time range selects them.
-    pub(crate) fn ids(&self) -> Option<&[RecordRef]> {
-        self.ids.as_deref()
-    }
-
-    /// The mark of the last write before which the records were written; `None` for other deletions.
-    pub(crate) fn unwritten(&self) -> Option<&Unwritten> {
-        self.unwritten.as_ref()
-    }
-
     /// Whether the deletion is of the database of this epoch.
     pub(crate) fn is_of(&self, epoch: &str) -> bool {
         self.epoch.as_deref().is_none_or(|given| given == epoch)
@@ -212,15 +201,6 @@ impl Deletion {
             Some(max) => Err(Error::DeletionRefused { missing, max }),
             None => Ok(()),
         }
-    }
-
-    /// The state of a sync to store.
-    pub(crate) fn state(&self) -> Option<&SyncState> {
-        self.state.as_ref()
-    }
-
-    pub(crate) fn time_range(&self) -> TimeRange {
-        self.time_range
     }
 
     /// The filter bound to the columns of a snapshot, if the deletion has a filter.

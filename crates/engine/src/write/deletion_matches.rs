@@ -12,12 +12,12 @@ use crate::filter::BoundFilter;
 use crate::record::{RecordId, RecordRow, TimeRange};
 use crate::runtime::{StopCheck, StopFlag, Stopped};
 use crate::snapshot::{Block, Published, PublishedCell, Snapshot};
-use crate::write::deletion::{Deletion, SyncState, Unwritten};
+use crate::write::deletion::Deletion;
 
 /// A deletion and its matches in a snapshot, which need no test in a later snapshot.
 #[derive(Clone)]
 pub(crate) struct DeletionMatches {
-    deletion: Arc<Deletion>,
+    pub(super) deletion: Arc<Deletion>,
     stop: StopFlag,
     snapshot: Arc<Snapshot>,
     /// Candidates of the snapshot that pass the filter, ascending.
@@ -56,21 +56,7 @@ impl DeletionMatches {
 
     /// Whether the deletion has no filter, so that its matches need no test.
     pub(crate) fn needs_no_test(&self) -> bool {
-        !self.deletion.has_filter()
-    }
-
-    pub(crate) fn unwritten(&self) -> Option<&Unwritten> {
-        self.deletion.unwritten()
-    }
-
-    /// # Errors
-    /// As [`Deletion::check_number`].
-    pub(crate) fn check_number(&self, records: usize) -> Result<(), Error> {
-        self.deletion.check_number(records)
-    }
-
-    pub(crate) fn state(&self) -> Option<&SyncState> {
-        self.deletion.state()
+        self.deletion.filter.is_none()
     }
 
     /// Checks the conditions of the deletion on the records of the last snapshot that was tested.
@@ -139,10 +125,10 @@ impl DeletionMatches {
     /// another row.
     fn is_tested(&self, block: &Block, slot: usize) -> bool {
         let row = block.row(slot);
-        if self.deletion.time_range() == TimeRange::ALWAYS {
+        if self.deletion.time_range == TimeRange::ALWAYS {
             return row < self.snapshot.next_row();
         }
-        let TimeRange { start, end } = self.deletion.time_range();
+        let TimeRange { start, end } = self.deletion.time_range;
         self.snapshot.locate(row).is_some_and(|(at, slot)| {
             (start..=end).contains(&self.snapshot.blocks[at].synced.get(slot))
         })

@@ -67,10 +67,8 @@ impl Follower {
         if let Some(basis) = index_files.saved_basis() {
             coding.basis = basis;
         }
-        let wake = move || {
-            // When the queue is full, the follower is awake and runs its maintenance anyway.
-            let _ = queue.try_send(Command::Wake);
-        };
+        // When the queue is full, the follower is awake and runs its maintenance anyway.
+        let wake = move || queue.send(Command::Wake);
         let jobs = DatabaseJobs::new(
             Arc::clone(scheduler),
             Arc::new(index_files),

@@ -46,14 +46,12 @@ pub(crate) use patch::Patch;
 pub(crate) use prepare::{
     Target, add_patched_text, add_texts, find_known, parse, prepare, prepare_patch, unapplied_patch,
 };
-pub(crate) use prepared::VectorSource;
 pub use prepared::{Format, LineError, Prepared};
+pub(crate) use prepared::{PreparedPatch, VectorSource};
 pub(crate) use replay::replay;
 pub(crate) use shared::Shared;
 pub(crate) use stage::Stage;
-pub(crate) use staged::{Context, VectorReader};
+pub(crate) use staged::Context;
 pub use staged::{Status, Upserted};
 pub(crate) use writer::Writer;
-pub(crate) use writer_queue::{
-    Command, MAX_WAITING, Paused, Refreshed, Refused, WriterQueue, WriterThreads,
-};
+pub(crate) use writer_queue::{Command, Paused, Refreshed, WriterQueue, WriterThreads};

@@ -14,7 +14,7 @@ use crate::write::parsing::{NewPatch, parse_patch};
 /// The columns of one record to set and to remove.
 #[derive(Debug)]
 pub(crate) struct Patch {
-    pub(super) record: RecordRef,
+    pub(crate) record: RecordRef,
     /// A column with null is removed.
     changes: Data,
     /// Whether a column `address.city` is a member of an object `address`.
@@ -85,7 +85,7 @@ impl Patch {
         })
     }
 
-    pub(super) fn not_found(&self) -> Error {
+    pub(crate) fn not_found(&self) -> Error {
         not_found(&self.database, &self.record_text)
     }
 

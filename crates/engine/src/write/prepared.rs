@@ -2,13 +2,11 @@
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::error::Error;
 use crate::limits::Limits;
 use crate::record::{
-    Data, RecordId, RecordRow, RecordUuid, ValidationError, Vectors, hexadecimal, record_hash,
+    Data, RecordId, RecordUuid, ValidationError, Vectors, hexadecimal, record_hash,
 };
 use crate::settings::{PassageSettings, RecordText, Settings, TextLine};
-use crate::snapshot::Published;
 use crate::write::checks::check_vector;
 use crate::write::deletion::RecordRef;
 use crate::write::parsing::NewRecord;
@@ -70,26 +68,9 @@ pub(crate) struct PreparedRecords {
 /// A patch, and the text that needs a vector.
 #[derive(Debug)]
 pub(crate) struct PreparedPatch {
-    pub(super) patch: Patch,
+    pub(crate) patch: Patch,
     /// The text of the patched record, if the patch changes the text.
     pub(super) text: Option<RecordText>,
-}
-
-impl PreparedPatch {
-    /// The identity of the record.
-    pub(crate) fn record(&self) -> RecordRef {
-        self.patch.record
-    }
-
-    /// The error for a record that is not there.
-    pub(crate) fn not_found(&self) -> Error {
-        self.patch.not_found()
-    }
-
-    /// The row of the record, if it is there.
-    pub(crate) fn find(&self, published: &Published) -> Option<RecordRow> {
-        self.patch.record.find(published)
-    }
 }
 
 /// One record.
@@ -265,7 +246,7 @@ impl PreparedRecords {
 
     /// The identities of the records: a record may have two.
     pub(crate) fn references(&self) -> impl Iterator<Item = RecordRef> {
-        let patch = self.patch.as_ref().map(PreparedPatch::record);
+        let patch = self.patch.as_ref().map(|patch| patch.patch.record);
         let records = self.records.iter().flat_map(|PreparedRecord { new, .. }| {
             let id = new.id.map(|id| RecordRef::Id(RecordId(id)));
             let uuid = new.uuid.map(|uuid| RecordRef::Uuid(RecordUuid(uuid)));

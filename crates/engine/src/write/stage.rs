@@ -11,17 +11,10 @@ use crate::snapshot::{NewRow, Published, Times};
 use crate::store::{PutKind, Write};
 use crate::write::deletion::RecordRef;
 use crate::write::prepared::{PreparedRecord, PreparedRecords};
+use crate::write::snapshot_builder::CommitChanges;
 use crate::write::staged::{
     Comparison, Context, StagedRecord, StagedRow, StagedWrite, Status, Upserted,
 };
-
-/// The columns after a stage, the rows that enter memory, the rows that were only synced, and the rows to remove.
-pub(crate) type StageChanges = (
-    ColumnNames,
-    Vec<NewRow>,
-    Vec<(RecordRow, i64)>,
-    Vec<RecordRow>,
-);
 
 /// The writes of a group of commits, or of a deletion, before they are made durable.
 #[derive(Debug, Default)]
@@ -157,7 +150,7 @@ impl Stage {
     /// [`Error::Stale`] when the record has no vectors in the store; [`Error::Store`].
     pub(super) fn vectors_of(&self, context: &Context<'_>, id: RecordId) -> Result<Vectors, Error> {
         match self.records[&id].row {
-            StagedRow::Published(_) => context.vectors.vectors_of(id),
+            StagedRow::Published(_) => (context.vectors)(id),
             StagedRow::New(at) => Ok(self.rows[at].vectors.clone()),
         }
     }
@@ -322,7 +315,7 @@ impl Stage {
     }
 
     /// What the stage changes in memory.
-    pub(crate) fn into_changes(self) -> StageChanges {
+    pub(crate) fn into_changes(self, version: u64) -> CommitChanges {
         let mut is_last = vec![false; self.rows.len()];
         for record in self.records.values() {
             if let StagedRow::New(at) = record.row {
@@ -331,7 +324,13 @@ impl Stage {
         }
         let rows = self.rows.into_iter().zip(is_last);
         let rows = rows.filter_map(|(row, is_last)| is_last.then_some(row));
-        (self.names, rows.collect(), self.touched, self.removed)
+        CommitChanges {
+            version,
+            names: self.names,
+            rows: rows.collect(),
+            touched: self.touched,
+            removed: self.removed,
+        }
     }
 
     /// Enters a published record into `records`; returns whether a record has this id.

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::record::{RecordId, RecordKey, RecordRow, RecordUuid, UuidMaker, Vectors};
 use crate::settings::Settings;
 use crate::snapshot::{NewRow, Published, Times};
-use crate::store::{Header, PutKind, Reader, StoredRecord, Write};
+use crate::store::{Header, PutKind, StoredRecord, Write};
 
 /// A write of the stage. The writes of a stage are in order.
 #[derive(Debug)]
@@ -74,29 +74,14 @@ pub(crate) enum StagedRow {
     New(usize),
 }
 
-/// Where a stage finds the vectors of stored records.
-pub(crate) trait VectorReader {
-    /// The vectors of a stored record, in Q30.
-    ///
-    /// # Errors
-    /// [`Error::Stale`] when the record has no vectors in the store; [`Error::Store`].
-    fn vectors_of(&self, id: RecordId) -> Result<Vectors, Error>;
-}
-
-impl VectorReader for Reader {
-    fn vectors_of(&self, id: RecordId) -> Result<Vectors, Error> {
-        // The record is stored, so it has vectors.
-        self.vectors(id.0)?.ok_or(Error::Stale)
-    }
-}
-
 /// What a stage reads to find records.
 pub(crate) struct Context<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) published: &'a Published,
     /// Stored hashes, by id, of the records that the commit may change.
     pub(crate) stored: &'a HashMap<u64, Header>,
-    pub(crate) vectors: &'a dyn VectorReader,
+    /// Reads the vectors of a stored record, in Q30. [`Error::Stale`] when the store has none.
+    pub(crate) vectors: &'a dyn Fn(RecordId) -> Result<Vectors, Error>,
     /// Makes the UUIDs of records that come without one.
     pub(crate) uuids: &'a Mutex<UuidMaker>,
     /// The time of the commit, milliseconds since 1970.

@@ -50,10 +50,8 @@ impl Writer {
         scheduler: Arc<Scheduler>,
     ) -> Self {
         let index_files = Arc::new(index_files);
-        let wake = move || {
-            // When the queue is full, the writer is awake and runs its maintenance anyway.
-            let _ = queue.try_send(Command::Wake);
-        };
+        // When the queue is full, the writer is awake and runs its maintenance anyway.
+        let wake = move || queue.send(Command::Wake);
         let jobs = DatabaseJobs::new(
             Arc::clone(&scheduler),
             Arc::clone(&index_files),

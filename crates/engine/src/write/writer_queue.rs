@@ -18,7 +18,7 @@ use crate::write::commit::Commit;
 use crate::write::deletion_matches::{Deleted, DeletionMatches};
 
 /// Commands that may wait. Another one is refused.
-pub(crate) const MAX_WAITING: usize = 1024;
+const MAX_WAITING: usize = 1024;
 
 /// The threads of all writers. A commit waits for the disk most of the time, so there are more than cores.
 const MAX_THREADS: usize = 16;
@@ -85,12 +85,6 @@ struct State {
     ended: bool,
 }
 
-/// Why a command was not accepted.
-pub(crate) enum Refused {
-    Full(Command),
-    Ended(Command),
-}
-
 impl WriterThreads {
     /// Starts the first thread.
     ///
@@ -129,20 +123,21 @@ impl WriterQueue {
         self.request_turn(&mut state);
     }
 
-    /// Appends a command.
-    ///
-    /// # Errors
-    /// [`Refused`] when the queue is full or the writer has ended.
-    pub(crate) fn try_send(self: &Arc<Self>, command: Command) -> Result<(), Refused> {
+    /// Appends a command, or refuses it when the queue is full or the writer has ended.
+    pub(crate) fn send(self: &Arc<Self>, command: Command) {
         let mut state = self.state.lock();
-        if state.ended {
-            return Err(Refused::Ended(command));
-        }
-        if state.commands.len() >= MAX_WAITING {
-            return Err(Refused::Full(command));
-        }
-        self.push(&mut state, command);
-        Ok(())
+        let error = if state.ended {
+            Error::Closed
+        } else if state.commands.len() >= MAX_WAITING {
+            Error::Busy {
+                what: "writes",
+                limit: MAX_WAITING,
+            }
+        } else {
+            return self.push(&mut state, command);
+        };
+        drop(state);
+        command.refuse(error);
     }
 
     /// Appends a command, and waits while the queue is full. Returns whether the writer has not ended.

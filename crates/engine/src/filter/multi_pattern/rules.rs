@@ -23,7 +23,7 @@ const PATTERN_COST: f64 = 500.0;
 
 /// Rules of one group on one column: "one of the substrings is contained", or its complement "none is contained".
 #[derive(Clone, Debug)]
-pub(in crate::filter) struct MultiPattern {
+pub(crate) struct MultiPattern {
     column: Option<ColumnId>,
     patterns: Arc<[Finder<'static>]>,
     /// Whether the rules are `not_contains`: then the records that do not match pass.

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::columns::{ColumnNames, Mask};
 use crate::filter::ast::{Condition, Filter, Group, Node, Operand, Operator, Rule};
-use crate::filter::bound::BoundNode;
+use crate::filter::bound::BoundFilter;
 use crate::filter::tests::oracle::passes;
 use crate::filter::tests::random::{TIMES, columns};
 use crate::json::parse_time;
@@ -71,10 +71,10 @@ fn the_date_rules_of_a_group_become_two_bounds() {
         let rules = rules();
         let root = Group { condition, rules };
         let bound = Filter { root }.bind(&ColumnNames::default());
-        let (BoundNode::All(rules) | BoundNode::Any(rules)) = bound.root else {
+        let (BoundFilter::All(rules) | BoundFilter::Any(rules)) = &bound else {
             panic!("{bound:?}");
         };
-        assert_eq!(rules.nodes.len(), 2, "{condition:?}");
+        assert_eq!(rules.len(), 2, "{condition:?}");
     }
 }
 

@@ -72,7 +72,7 @@ fn every_case_matches_as_the_file_says() {
         assert_eq!(
             filter
                 .bind_explained(&names)
-                .explain(&columns, slot, stop_check)
+                .explain(&columns, slot, String::new(), stop_check)
                 .expect("no stop")
                 .held,
             expected,

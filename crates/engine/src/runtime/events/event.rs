@@ -63,20 +63,6 @@ pub struct TakenEvents {
 }
 
 impl EventCode {
-    /// Every code.
-    pub const ALL: [Self; 10] = [
-        Self::WritesRefused,
-        Self::Panic,
-        Self::JobFailed,
-        Self::IndexFilesRebuilt,
-        Self::StoreReplaced,
-        Self::DatabaseDamaged,
-        Self::OpenFailed,
-        Self::DropFailed,
-        Self::TemporaryFilesRemoved,
-        Self::SlowCommit,
-    ];
-
     /// The code as the log shows it.
     #[must_use]
     pub fn name(self) -> &'static str {

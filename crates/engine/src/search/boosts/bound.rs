@@ -272,9 +272,9 @@ impl BoundBy {
             Self::TimeText(id, nearness) => {
                 if let Some(column) = column(id) {
                     // By the code of a text: equal texts are parsed once.
-                    let mut known: Vec<Option<Score>> = vec![None; column.codes()];
+                    let mut known: Vec<Option<Score>> = vec![None; column.scalars.codes()];
                     for slot in within.iter() {
-                        let code = column.code(slot);
+                        let code = column.scalars.code(slot);
                         let boost = match code.and_then(|code| known[code]) {
                             Some(boost) => boost,
                             None => {

@@ -27,7 +27,7 @@ pub(crate) struct Counted {
 
 /// The cached counts of a database.
 #[derive(Default)]
-pub(crate) struct CountCache(Entries<Arc<Counted>>);
+pub(crate) struct CountCache(Entries<SearchKey, Arc<Counted>>);
 
 impl CountCache {
     /// The counts of a search of a snapshot, if they are cached.

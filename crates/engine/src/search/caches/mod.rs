@@ -6,4 +6,4 @@ mod source;
 
 pub(crate) use counts::{CountCache, Counted};
 pub(crate) use pages::{CachedPage, PageCache};
-pub(crate) use source::{SearchKey, search_key};
+pub(crate) use source::{Entries, SearchKey, search_key};

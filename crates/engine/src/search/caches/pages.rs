@@ -19,7 +19,7 @@ const MAX_AHEAD: usize = 16_384;
 const MAX_RECORDS: usize = 262_144;
 
 /// The cached records of a database's searches or listings. `A` is where a page begins, `T` a record.
-pub(crate) struct PageCache<A, T>(Entries<Found<A, T>>);
+pub(crate) struct PageCache<A, T>(Entries<SearchKey, Found<A, T>>);
 
 /// The records of one scan.
 struct Found<A, T> {

@@ -1,17 +1,16 @@
 //! The groups of all records of a snapshot by the value of a column.
 
-use std::collections::VecDeque;
 use std::hash::BuildHasher;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-use parking_lot::Mutex;
 
 use crate::columns::{Column, ColumnId};
 use crate::error::Error;
 use crate::facets::TallyMemory;
 use crate::record::{RecordRow, Value};
 use crate::runtime::StopCheck;
+use crate::search::caches::Entries;
 use crate::search::distinct::request::Distinct;
 use crate::snapshot::{Block, Snapshot};
 
@@ -38,11 +37,12 @@ impl ColumnGroups {
         stop_check: &StopCheck<'_>,
     ) -> Result<Arc<Self>, Error> {
         let column = snapshot.names.id(&distinct.column);
-        if let Some(groups) = cache.get(snapshot, column) {
+        if let Some(groups) = cache.find(&column, snapshot, |groups| Some(Arc::clone(groups))) {
             return Ok(groups);
         }
         let groups = Arc::new(Builder::new(snapshot, column).build(stop_check)?);
-        cache.insert(snapshot, column, &groups);
+        let bytes = |groups: &Arc<Self>| groups.memory_bytes();
+        cache.insert((column, snapshot), Arc::clone(&groups), MAX_BYTES, bytes);
         Ok(groups)
     }
 
@@ -69,45 +69,7 @@ impl ColumnGroups {
 const MAX_BYTES: usize = 64 << 20;
 
 /// The groups of the columns that requests asked for last, newest last. They are made again for each snapshot.
-#[derive(Default)]
-pub(crate) struct ColumnGroupsCache(Mutex<VecDeque<CachedGroups>>);
-
-struct CachedGroups {
-    snapshot: Weak<Snapshot>,
-    column: Option<ColumnId>,
-    groups: Arc<ColumnGroups>,
-}
-
-impl ColumnGroupsCache {
-    fn get(&self, snapshot: &Arc<Snapshot>, column: Option<ColumnId>) -> Option<Arc<ColumnGroups>> {
-        let mut cached = self.0.lock();
-        cached.retain(|cached| cached.snapshot.strong_count() > 0);
-        let is_found = |cached: &&CachedGroups| {
-            cached.column == column && std::ptr::eq(cached.snapshot.as_ptr(), Arc::as_ptr(snapshot))
-        };
-        let found = cached.iter().find(is_found);
-        found.map(|cached| Arc::clone(&cached.groups))
-    }
-
-    fn insert(
-        &self,
-        snapshot: &Arc<Snapshot>,
-        column: Option<ColumnId>,
-        groups: &Arc<ColumnGroups>,
-    ) {
-        let mut cached = self.0.lock();
-        cached.push_back(CachedGroups {
-            snapshot: Arc::downgrade(snapshot),
-            column,
-            groups: Arc::clone(groups),
-        });
-        let bytes = |cached: &CachedGroups| cached.groups.memory_bytes();
-        let mut sum: usize = cached.iter().map(bytes).sum();
-        while sum > MAX_BYTES {
-            sum -= cached.pop_front().map_or(sum, |oldest| bytes(&oldest));
-        }
-    }
-}
+pub(crate) type ColumnGroupsCache = Entries<Option<ColumnId>, Arc<ColumnGroups>>;
 
 struct Builder<'a> {
     snapshot: &'a Snapshot,
@@ -159,10 +121,10 @@ impl<'a> Builder<'a> {
         stop_check: &StopCheck<'_>,
     ) -> Result<Box<[u32]>, Error> {
         // The groups by code: the value of a code is looked up once.
-        let mut known = vec![ALONE; column.codes()];
+        let mut known = vec![ALONE; column.scalars.codes()];
         let mut groups = vec![ALONE; block.len()];
         for slot in block.alive.iter() {
-            let code = column.code(slot);
+            let code = column.scalars.code(slot);
             if let Some(code) = code
                 && known[code] != ALONE
             {

@@ -39,7 +39,7 @@ impl RunningSearch {
         } = waiting;
         let snapshot = Arc::clone(&scope.snapshot);
         let key = (request.common.counts_all() || request.cursor.is_some())
-            .then(|| search_key(&request, &vector));
+            .then(|| search_key(&request.common.request_hash, &vector));
         let counts = key
             .filter(|_| request.common.counts_all())
             .and_then(|key| database.counts.get(&key, &snapshot));

@@ -67,7 +67,7 @@ impl Inspection {
                 Err(error) => return Err(error.into()),
             };
             last.changes += 1;
-            let Ok(change) = Change::read_with_data(row) else {
+            let Ok(change) = Change::read(row, true) else {
                 let id = row.get::<_, i64>(2).unwrap_or_default().cast_unsigned();
                 findings.add_record("a change of the feed is damaged", id);
                 last.complete = false;
@@ -113,7 +113,7 @@ impl LastChanges {
         if change.version < version {
             findings.add_record("a change of the feed has a wrong version", change.id);
         }
-        if !is_key_of(change.key.as_deref(), change.uuid) {
+        if !RecordKey::is_of(change.key.as_deref(), change.uuid) {
             findings.add_record(
                 "a change of the feed has a key that is not that of its UUID",
                 change.id,
@@ -185,9 +185,4 @@ impl LastChanges {
             );
         }
     }
-}
-
-/// Whether `uuid` is that of `key`, if there is a key.
-fn is_key_of(key: Option<&str>, uuid: [u8; 16]) -> bool {
-    key.is_none_or(|key| RecordKey::new(key).is_some_and(|key| key.uuid().0 == uuid))
 }

@@ -104,25 +104,6 @@ fn a_deleted_log_does_not_take_settings_back_undetected() {
 }
 
 #[test]
-fn a_file_of_format_1_continues() {
-    let (_directory, path) = scratch();
-    let mut store = create_store(&path, b"{}").expect("a new database");
-    commit(&mut store);
-    drop(store);
-    let file = acknowledged(&path);
-    let mut bytes = fs::read(&file).expect("it is there");
-    bytes.truncate(bytes.len() - 20);
-    bytes[8] = 1;
-    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
-    fs::write(&file, bytes).expect("written");
-    for _ in 0..2 {
-        let mut store = open_store(&path).expect("opened");
-        assert_eq!(store.restored(), None);
-        store.set_settings(b"{}").expect("they are changed");
-    }
-}
-
-#[test]
 fn a_deleted_log_is_reported_until_the_loss_is_accepted() {
     let (_directory, path) = scratch();
     let (image, epoch) = killed(&path);

@@ -8,7 +8,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use crate::store::tests::support::{Random, Record, create_store, open_store, real_disk, scratch};
-use crate::store::{FeedData, Findings, Inspection, PutKind, StoreError, Write};
+use crate::store::{Findings, Inspection, PutKind, StoreError, Write};
 
 const RECORDS: u64 = 60;
 const DIMENSIONS: usize = 32;
@@ -290,7 +290,7 @@ fn a_change_of_the_feed_that_differs_from_its_checksum_is_no_change() {
             error.to_string().contains(&format!("change {position} ")),
             "{error}"
         );
-        let bare = reader.feed(position - 1, 1, FeedData::None);
+        let bare = reader.feed(position - 1, 1, None);
         assert_eq!(bare.is_ok(), sql.starts_with("data"), "{what}");
         assert_eq!(
             reader.changes(0, RECORDS as usize).expect("in order").len() as u64,

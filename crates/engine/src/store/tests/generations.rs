@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use crate::store::Store;
 use crate::store::generations::Generations;
 use crate::store::tests::image::{PER_COMMIT, commit};
 use crate::store::tests::support::{create_store, open_store, scratch};
-use crate::store::{FeedData, Store};
 
 fn generations(store: &Store) -> Generations {
-    let feed = store.reader().feed(0, 0, FeedData::None);
+    let feed = store.reader().feed(0, 0, None);
     feed.expect("it is read").generations
 }
 

@@ -15,7 +15,7 @@ fn removed(store: &mut Store, now: i64) -> u64 {
         .retain_changes(now, KEEP, u64::MAX >> 1)
         .expect("a step")
     {}
-    let feed = store.reader().feed(0, 0, crate::store::FeedData::None);
+    let feed = store.reader().feed(0, 0, None);
     feed.expect("it is read").removed
 }
 

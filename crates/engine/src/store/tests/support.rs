@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use crate::disk::{Disk, RealDisk};
 use crate::record::{Passage, Passages, content_hash};
-use crate::store::{
-    Change, FeedData, Header, PutKind, Reader, Store, StoreError, StoredRecord, Write,
-};
+use crate::store::{Change, Header, PutKind, Reader, Store, StoreError, StoredRecord, Write};
 
 impl Reader {
     /// The data of a record, as JSON; `None` where there is no such record.
@@ -39,7 +37,7 @@ impl Reader {
 
     /// Up to `limit` entries of the change feed after `position`, in order, with their data.
     pub(super) fn changes(&self, position: u64, limit: usize) -> Result<Vec<Change>, StoreError> {
-        let feed = self.feed(position, limit, FeedData::Bytes(usize::MAX))?;
+        let feed = self.feed(position, limit, Some(usize::MAX))?;
         Ok(feed.changes)
     }
 }
