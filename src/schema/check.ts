@@ -200,30 +200,19 @@ export function checkKeyRequest(value: unknown, limits: Limits = LIMITS): KeyReq
   return value as KeyRequest;
 }
 
-export function checkDatabaseSettings(value: unknown): DatabaseSettings {
-  checkSchema('DatabaseSettings', value);
-  return value as DatabaseSettings;
+/** A function that checks a value by a schema, and returns it. */
+function checked<T>(name: ComponentName): (value: unknown) => T {
+  return (value) => {
+    checkSchema(name, value);
+    return value as T;
+  };
 }
 
-export function checkDatabaseChanges(value: unknown): DatabaseChanges {
-  checkSchema('DatabaseChanges', value);
-  return value as DatabaseChanges;
-}
-
-export function checkAliasRequest(value: unknown): AliasRequest {
-  checkSchema('AliasRequest', value);
-  return value as AliasRequest;
-}
-
-export function checkReembeddingRequest(value: unknown): ReembeddingRequest {
-  checkSchema('ReembeddingRequest', value);
-  return value as ReembeddingRequest;
-}
-
-export function checkSyncConfirmation(value: unknown): { withheld?: number } {
-  checkSchema('SyncConfirmation', value);
-  return value as { withheld?: number };
-}
+export const checkDatabaseSettings = checked<DatabaseSettings>('DatabaseSettings');
+export const checkDatabaseChanges = checked<DatabaseChanges>('DatabaseChanges');
+export const checkAliasRequest = checked<AliasRequest>('AliasRequest');
+export const checkReembeddingRequest = checked<ReembeddingRequest>('ReembeddingRequest');
+export const checkSyncConfirmation = checked<{ withheld?: number }>('SyncConfirmation');
 
 /** What a sync commits. */
 export interface SyncCommit {
@@ -234,15 +223,8 @@ export interface SyncCommit {
   max?: number;
 }
 
-export function checkSyncCommit(value: unknown): SyncCommit {
-  checkSchema('SyncCommit', value);
-  return value as SyncCommit;
-}
-
-export function checkWebhookRequest(value: unknown): WebhookRequest {
-  checkSchema('WebhookRequest', value);
-  return value as WebhookRequest;
-}
+export const checkSyncCommit = checked<SyncCommit>('SyncCommit');
+export const checkWebhookRequest = checked<WebhookRequest>('WebhookRequest');
 
 function refused(code: ErrorCode, ...problems: Problem[]): CosiftError {
   return new CosiftError(code, `${problems[0]?.pointer}: ${problems[0]?.detail}`, { problems });

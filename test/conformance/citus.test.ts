@@ -39,12 +39,12 @@ describe.runIf(URL !== undefined)('Citus', () => {
   describeContract('Citus', open);
 
   describe('statements', () => {
-    let database: ExplainedStatements;
+    let explained: ExplainedStatements;
     let store: PostgresStore;
     beforeAll(async () => {
       await run('DROP SCHEMA IF EXISTS cosift CASCADE');
-      database = new ExplainedStatements(new NodePostgres({ url: URL as string }));
-      store = new PostgresStore(database, LIMITS);
+      explained = new ExplainedStatements(new NodePostgres({ url: URL as string }));
+      store = new PostgresStore(explained.database, LIMITS);
       await store.load();
       await store.createDatabase('db', { model: null, fingerprint: null, dimensions: 2 });
       await put(
@@ -63,7 +63,7 @@ describe.runIf(URL !== undefined)('Citus', () => {
       const filter = { rules: [{ column: 'at', operator: 'greater_than', value: 5 }] } as never;
       const facets = [{ column: 'at' }] as const;
       const common = { form: 'integer', limit: 10, filter, facets, total: true } as const;
-      const statements = await database.of(async () => {
+      const statements = await explained.of(async () => {
         const search = { ...common, threshold: 0.01, embedded_by: null };
         const request = { ...search, page_bytes: 1_000_000 };
         await store.searches('db', [{ request, vector: Float64Array.of(1, 0) }]);

@@ -3,7 +3,7 @@ import { Models } from '../../src/databases/models.js';
 import { DatabaseService } from '../../src/databases/service.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { PostgresStore } from '../../src/store/postgres/index.js';
-import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
+import { changedStatements } from '../helpers/postgres/around-statements.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
 
 const SEARCHES = 200;
@@ -11,7 +11,7 @@ const SEARCHES = 200;
 test('many searches that do not fit their database read its settings a few times, and nothing else', async () => {
   const statements: string[] = [];
   const pglite = await PGliteDatabase.open();
-  const database = new ChangedStatements(pglite, () => (text) => {
+  const database = changedStatements(pglite, () => (text) => {
     statements.push(text);
     return text;
   });

@@ -6,7 +6,7 @@ import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { TestDatabase } from '../conformance/test-database.js';
 import { testInFull } from '../helpers/full.js';
-import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
+import { changedStatements } from '../helpers/postgres/around-statements.js';
 
 describe.skipIf(NO_SERVER !== undefined)(`a replica${NO_SERVER ? ` (${NO_SERVER})` : ''}`, () => {
   let primary: PostgresServer;
@@ -18,7 +18,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a replica${NO_SERVER ? ` (${NO_SERVER}
   const statements: Record<'primary' | 'replica', string[]> = { primary: [], replica: [] };
 
   const recorded = (server: 'primary' | 'replica', url: string) =>
-    new ChangedStatements(
+    changedStatements(
       new NodePostgres({ url, maxConnections: 4, isReplica: server === 'replica' }),
       () => (text) => {
         if (text.startsWith('SELECT') && text.includes('cosift.records_')) statements[server].push(text);

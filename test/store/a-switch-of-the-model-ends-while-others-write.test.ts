@@ -4,7 +4,7 @@ import { isCode } from '../../src/errors.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { StaleError } from '../../src/store/store-errors.js';
-import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
+import { changedStatements } from '../helpers/postgres/around-statements.js';
 
 const OLD = { model: 'old', fingerprint: 'of old', dimensions: 2 };
 const NEW = { embed: {}, model: 'new', fingerprint: 'of new', dimensions: 2 };
@@ -25,7 +25,7 @@ describe.skipIf(NO_SERVER !== undefined)(
       server = await PostgresServer.start();
       url = await server.createDatabase();
       switching = new PostgresStore(new NodePostgres({ url, maxConnections: 4 }), LIMITS);
-      const statements = new ChangedStatements(new NodePostgres({ url, maxConnections: 4 }), () => (text) => {
+      const statements = changedStatements(new NodePostgres({ url, maxConnections: 4 }), () => (text) => {
         if (/^SELECT 1 FROM cosift\.databases\s+WHERE id = /.test(text)) onLook();
         return text;
       });

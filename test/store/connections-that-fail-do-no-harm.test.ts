@@ -10,7 +10,7 @@ import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
 import { limitedDatabase } from '../../src/store/postgres/limited-database.js';
 import { testInFull } from '../helpers/full.js';
-import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
+import { changedStatements } from '../helpers/postgres/around-statements.js';
 import { SilentProxy } from '../helpers/postgres/silent-proxy.js';
 import { searchStore } from '../helpers/search-store.js';
 
@@ -170,7 +170,7 @@ describe.skipIf(NO_SERVER !== undefined)(`a PostgreSQL server${NO_SERVER ? ` (${
   });
 
   test('a server without pgvector, and tables of a later version, are explained', async () => {
-    const without = new ChangedStatements(connect(url), () => (text) => text.replace("'vector'", "'absent'"));
+    const without = changedStatements(connect(url), () => (text) => text.replace("'vector'", "'absent'"));
     await expect(new PostgresStore(without, LIMITS).load()).rejects.toMatchObject({
       code: 'store_failed',
       detail: expect.stringContaining('no pgvector'),

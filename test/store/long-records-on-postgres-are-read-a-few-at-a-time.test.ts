@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Filter, LIMITS } from '../../src/schema/index.js';
 import { PostgresStore } from '../../src/store/postgres/index.js';
-import { countedDatabase } from '../helpers/postgres/counted-database.js';
+import { countedDatabase } from '../helpers/postgres/around-statements.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
 import { searchStore } from '../helpers/search-store.js';
 

@@ -6,7 +6,7 @@ import { LIMITS } from '../../src/schema/index.js';
 import { LocalStore } from '../../src/store/local/index.js';
 import { PostgresStore } from '../../src/store/postgres/index.js';
 import type { RecordStore, StoreQueryRequest, StoreSearchRequest } from '../../src/store/record-store.js';
-import { countedDatabase } from '../helpers/postgres/counted-database.js';
+import { countedDatabase } from '../helpers/postgres/around-statements.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
 import { searchStore } from '../helpers/search-store.js';
 

@@ -33,7 +33,7 @@ describe.skipIf(NO_SERVER !== undefined)(`plans of statements${NO_SERVER ? ` (${
     server = await PostgresServer.start();
     url = await server.createDatabase();
     explained = new ExplainedStatements(new NodePostgres({ url }));
-    store = new PostgresStore(explained, LIMITS);
+    store = new PostgresStore(explained.database, LIMITS);
     await store.load();
     await store.createDatabase('db', { model: null, fingerprint: null, dimensions: 2 });
     for (let first = 1; first <= RECORDS; first += 1_000) await write(first, 1_000);

@@ -7,7 +7,7 @@ import { LIMITS } from '../../src/schema/index.js';
 import { LocalStore } from '../../src/store/local/index.js';
 import { PostgresStore } from '../../src/store/postgres/index.js';
 import type { RecordStore } from '../../src/store/record-store.js';
-import { countedDatabase } from '../helpers/postgres/counted-database.js';
+import { countedDatabase } from '../helpers/postgres/around-statements.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
 
 const RECORDS = 20;

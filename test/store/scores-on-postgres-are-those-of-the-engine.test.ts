@@ -14,7 +14,7 @@ import { Servers } from '../../src/store/postgres/servers.js';
 import type { RecordForm, RecordStore, StoreSearchRequest } from '../../src/store/record-store.js';
 import { uuidOf } from '../conformance/random-records.js';
 import { inFull } from '../helpers/full.js';
-import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
+import { changedStatements } from '../helpers/postgres/around-statements.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
 import { Random } from '../helpers/random.js';
 import { searchStore } from '../helpers/search-store.js';
@@ -190,7 +190,7 @@ describe('searches of hostile data (seed 20261122)', () => {
   /** Searches with scores that are off by up to `error`, by other amounts on each page. */
   const disturbed = (error: number, margin?: () => number) => {
     let salt = 1;
-    const database = new ChangedStatements(pglite, () => {
+    const database = changedStatements(pglite, () => {
       salt += 7_919;
       const noise = `hashint8(id * ${salt}) / 2147483648.0::float8 * ${error}::float8`;
       return (text) =>

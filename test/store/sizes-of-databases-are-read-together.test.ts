@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_SERVER, PostgresServer } from '../../scripts/postgres/server.js';
 import { LIMITS } from '../../src/schema/index.js';
 import { NodePostgres, PostgresStore } from '../../src/store/postgres/index.js';
-import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
+import { changedStatements } from '../helpers/postgres/around-statements.js';
 
 describe.skipIf(NO_SERVER !== undefined)(
   `the sizes of databases${NO_SERVER ? ` (${NO_SERVER})` : ''}`,
@@ -13,7 +13,7 @@ describe.skipIf(NO_SERVER !== undefined)(
     let statements: string[] = [];
     beforeAll(async () => {
       server = await PostgresServer.start();
-      const database = new ChangedStatements(
+      const database = changedStatements(
         new NodePostgres({ url: await server.createDatabase() }),
         () => (text) => {
           statements.push(text);

@@ -12,7 +12,7 @@ import { Servers } from '../../src/store/postgres/servers.js';
 import type { SqlDatabase } from '../../src/store/postgres/sql.js';
 import { holdSync } from '../../src/store/postgres/sync-holds.js';
 import { StaleError } from '../../src/store/store-errors.js';
-import { ChangedStatements } from '../helpers/postgres/changed-statements.js';
+import { changedStatements } from '../helpers/postgres/around-statements.js';
 import { PGliteDatabase } from '../helpers/postgres/pglite-database.js';
 import { statementsOf } from '../helpers/postgres/source-statements.js';
 import { searchStore } from '../helpers/search-store.js';
@@ -24,14 +24,14 @@ const statements: string[] = [];
 /** All statements since the start. */
 const sent = new Set<string>();
 let pglite: PGliteDatabase;
-let database: ChangedStatements;
+let database: SqlDatabase;
 let store: PostgresStore;
 
 beforeAll(async () => {
   pglite = await PGliteDatabase.open();
   // Stores of other files of this process may have made it.
   await pglite.write((sql) => sql.run('DROP EXTENSION IF EXISTS vector CASCADE'));
-  database = new ChangedStatements(pglite, () => (text) => {
+  database = changedStatements(pglite, () => (text) => {
     statements.push(text);
     sent.add(text);
     return text;

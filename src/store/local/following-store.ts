@@ -2,22 +2,7 @@ import { setInterval } from 'node:timers';
 import type { Stoppable } from '../../async/stoppable.js';
 import { isCode } from '../../errors.js';
 import type { Alias, Limits } from '../../schema/index.js';
-import type {
-  Examination,
-  ExamineCall,
-  ExampleQuery,
-  ExamplesRequest,
-  RecordRequest,
-  StoreChangesRequest,
-  StoredDatabase,
-  StoreExportRequest,
-  StorePage,
-  StorePages,
-  StoreQueryRequest,
-  StoreSearch,
-  SyncState,
-  SyncStateRequest,
-} from '../record-store.js';
+import type { StoredDatabase, StoreExportRequest, StorePages, StoreSearch } from '../record-store.js';
 import type { DatabaseProgress } from '../store-state.js';
 import { type LocalOptions, LocalStore, openEngine } from './local-store.js';
 
@@ -45,10 +30,6 @@ export class FollowingStore extends LocalStore {
     return await super.listDatabases();
   }
 
-  override databaseJson(id: string): Promise<Uint8Array> {
-    return this.#fresh(id, () => super.databaseJson(id));
-  }
-
   override async aliases(): Promise<Alias[]> {
     await this.loadAliases();
     return await super.aliases();
@@ -59,32 +40,12 @@ export class FollowingStore extends LocalStore {
     return await super.databaseOfAlias(name);
   }
 
-  override record(id: string, recordId: string, request: RecordRequest): Promise<Uint8Array> {
-    return this.#fresh(id, () => super.record(id, recordId, request));
-  }
-
-  override examples(id: string, request: ExamplesRequest): Promise<ExampleQuery> {
-    return this.#fresh(id, () => super.examples(id, request));
-  }
-
   override searches(
     id: string,
     searches: readonly StoreSearch[],
     stoppable?: Stoppable,
   ): Promise<StorePages> {
-    return this.#fresh(id, () => super.searches(id, searches, stoppable));
-  }
-
-  override query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {
-    return this.#fresh(id, () => super.query(id, request, signal));
-  }
-
-  override changes(id: string, request: StoreChangesRequest, signal?: AbortSignal): Promise<Uint8Array> {
-    return this.#fresh(id, () => super.changes(id, request, signal));
-  }
-
-  override syncState(id: string, request: SyncStateRequest): Promise<SyncState> {
-    return this.#fresh(id, () => super.syncState(id, request));
+    return this.onNewest(id, () => super.searches(id, searches, stoppable));
   }
 
   override watch(onWritten: (id: string | undefined) => void): void {
@@ -100,14 +61,6 @@ export class FollowingStore extends LocalStore {
     yield* super.exportLines(id, request, signal);
   }
 
-  override nextId(id: string): Promise<number> {
-    return this.#fresh(id, () => super.nextId(id));
-  }
-
-  override examine(id: string, call: ExamineCall): Promise<Examination> {
-    return this.#fresh(id, () => super.examine(id, call));
-  }
-
   override async progress(): Promise<DatabaseProgress[]> {
     await this.refresh();
     return await super.progress();
@@ -118,8 +71,8 @@ export class FollowingStore extends LocalStore {
     await super.close();
   }
 
-  /** Runs `read` on the newest state of a database; again if the database was replaced in between. */
-  async #fresh<T>(id: string, read: () => Promise<T>): Promise<T> {
+  /** Runs `read` again if the database was replaced in between. */
+  protected override async onNewest<T>(id: string, read: () => Promise<T>): Promise<T> {
     await this.refresh(id);
     try {
       return await read();

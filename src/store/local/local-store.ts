@@ -112,6 +112,11 @@ export class LocalStore implements RecordStore {
     unwrap(await this.#native.refresh(id));
   }
 
+  /** Runs `read` on the newest state of a database. */
+  protected onNewest<T>(_id: string, read: () => Promise<T>): Promise<T> {
+    return read();
+  }
+
   async createDatabase(
     id: string,
     settings: StoreSettings,
@@ -147,8 +152,8 @@ export class LocalStore implements RecordStore {
     return parseJson(await this.databaseJson(id));
   }
 
-  async databaseJson(id: string): Promise<Uint8Array> {
-    return unwrap(await this.#native.describeDatabase(id));
+  databaseJson(id: string): Promise<Uint8Array> {
+    return this.onNewest(id, async () => unwrap(await this.#native.describeDatabase(id)));
   }
 
   async databaseInfo(id: string): Promise<DatabaseInfo> {
@@ -225,12 +230,14 @@ export class LocalStore implements RecordStore {
     return unwrap(await this.#native.commit(id, records, vectors, splits, fingerprint)) as CommitResult;
   }
 
-  async record(id: string, recordId: string, request: RecordRequest): Promise<Uint8Array> {
-    return unwrap(await this.#native.record(id, recordId, JSON.stringify(request)));
+  record(id: string, recordId: string, request: RecordRequest): Promise<Uint8Array> {
+    return this.onNewest(id, async () =>
+      unwrap(await this.#native.record(id, recordId, JSON.stringify(request))),
+    );
   }
 
-  async examples(id: string, request: ExamplesRequest): Promise<ExampleQuery> {
-    return unwrap(await this.#native.examples(id, JSON.stringify(request)));
+  examples(id: string, request: ExamplesRequest): Promise<ExampleQuery> {
+    return this.onNewest(id, async () => unwrap(await this.#native.examples(id, JSON.stringify(request))));
   }
 
   async mark(id: string): Promise<WriteMark> {
@@ -248,8 +255,10 @@ export class LocalStore implements RecordStore {
     }
   }
 
-  async syncState(id: string, request: SyncStateRequest): Promise<SyncState> {
-    return parseJson(unwrap(await this.#native.syncState(id, JSON.stringify(request))));
+  syncState(id: string, request: SyncStateRequest): Promise<SyncState> {
+    return this.onNewest(id, async () =>
+      parseJson(unwrap(await this.#native.syncState(id, JSON.stringify(request)))),
+    );
   }
 
   /** No other process has the directory. */
@@ -283,14 +292,18 @@ export class LocalStore implements RecordStore {
     return { pages, searchMs };
   }
 
-  async query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {
-    const text = JSON.stringify(request);
-    return pageOf(unwrap(await withStopFlag(signal, (stop) => this.#native.query(id, text, stop))));
+  query(id: string, request: StoreQueryRequest, signal?: AbortSignal): Promise<StorePage> {
+    return this.onNewest(id, async () => {
+      const text = JSON.stringify(request);
+      return pageOf(unwrap(await withStopFlag(signal, (stop) => this.#native.query(id, text, stop))));
+    });
   }
 
-  async changes(id: string, request: StoreChangesRequest, signal?: AbortSignal): Promise<Uint8Array> {
-    const text = JSON.stringify(request);
-    return unwrap(await withStopFlag(signal, (stop) => this.#native.changes(id, text, stop)));
+  changes(id: string, request: StoreChangesRequest, signal?: AbortSignal): Promise<Uint8Array> {
+    return this.onNewest(id, async () => {
+      const text = JSON.stringify(request);
+      return unwrap(await withStopFlag(signal, (stop) => this.#native.changes(id, text, stop)));
+    });
   }
 
   /** Does nothing: no other process writes to the directory. */
@@ -318,8 +331,8 @@ export class LocalStore implements RecordStore {
     }
   }
 
-  async nextId(id: string): Promise<number> {
-    return unwrap(await this.#native.nextId(id));
+  nextId(id: string): Promise<number> {
+    return this.onNewest(id, async () => unwrap(await this.#native.nextId(id)));
   }
 
   async backup(database: string | undefined, signal: AbortSignal): Promise<StoreBackup> {
@@ -340,8 +353,10 @@ export class LocalStore implements RecordStore {
     }
   }
 
-  async examine(id: string, call: ExamineCall): Promise<Examination> {
-    return runExamination(call, (stop, progress) => this.#native.examine(id, stop, progress));
+  examine(id: string, call: ExamineCall): Promise<Examination> {
+    return this.onNewest(id, () =>
+      runExamination(call, (stop, progress) => this.#native.examine(id, stop, progress)),
+    );
   }
 
   async progress(): Promise<DatabaseProgress[]> {

@@ -1,4 +1,5 @@
-import type { Sql, SqlDatabase } from '../../../src/store/postgres/sql.js';
+import type { SqlDatabase } from '../../../src/store/postgres/sql.js';
+import { aroundStatements } from './around-statements.js';
 
 /** A statement about records, and its plan as PostgreSQL prints it. */
 export interface ExplainedStatement {
@@ -6,42 +7,13 @@ export interface ExplainedStatement {
   plan: string;
 }
 
-/** A database that explains each statement about records or changes before it runs. */
-export class ExplainedStatements implements SqlDatabase {
-  readonly isConcurrent: boolean;
+/** Explains each statement about records or changes before it runs. */
+export class ExplainedStatements {
   readonly statements: ExplainedStatement[] = [];
-  readonly #database: SqlDatabase;
+  readonly database: SqlDatabase;
 
   constructor(database: SqlDatabase) {
-    this.#database = database;
-    this.isConcurrent = database.isConcurrent;
-  }
-
-  /** The statements of `work`. */
-  async of(work: () => Promise<unknown>): Promise<ExplainedStatement[]> {
-    this.statements.length = 0;
-    await work();
-    return [...this.statements];
-  }
-
-  read<T>(work: (sql: Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#database.read((sql) => work(this.#explained(sql)), signal);
-  }
-
-  write<T>(work: (sql: Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#database.write((sql) => work(this.#explained(sql)), signal);
-  }
-
-  listen(channel: string, onMessage: (message: string | undefined) => void): void {
-    this.#database.listen(channel, onMessage);
-  }
-
-  close(): Promise<void> {
-    return this.#database.close();
-  }
-
-  #explained(sql: Sql): Sql {
-    return {
+    this.database = aroundStatements(database, (sql) => ({
       run: async (text, values) => {
         if (
           /^(SELECT|INSERT|UPDATE|DELETE)\b/.test(text) &&
@@ -52,6 +24,13 @@ export class ExplainedStatements implements SqlDatabase {
         }
         return await sql.run(text, values);
       },
-    };
+    }));
+  }
+
+  /** The statements of `work`. */
+  async of(work: () => Promise<unknown>): Promise<ExplainedStatement[]> {
+    this.statements.length = 0;
+    await work();
+    return [...this.statements];
   }
 }
