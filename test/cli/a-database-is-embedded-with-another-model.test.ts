@@ -115,7 +115,7 @@ testInFull(
         });
         expect(answer.status).toBe(200);
         written.push(id);
-        if (model.isWaiting || (await get(url + path)).state !== 'running') break;
+        if (model.waiting > 0 || (await get(url + path)).state !== 'running') break;
       }
       command.child.kill('SIGKILL');
       await command.ended();

@@ -44,13 +44,14 @@ export class HeldModel {
     return this.#endpoint.requests.map(({ body }) => body.input);
   }
 
-  get isWaiting(): boolean {
-    return this.#waiting.size > 0;
+  /** The number of requests that wait. */
+  get waiting(): number {
+    return this.#waiting.size;
   }
 
   /** Resolves once a request waits. */
   async untilWaiting(): Promise<void> {
-    while (!this.isWaiting) await new Promise<void>((resolve) => this.#onRequest.push(resolve));
+    while (this.waiting === 0) await new Promise<void>((resolve) => this.#onRequest.push(resolve));
   }
 
   #respond(): void {

@@ -81,7 +81,7 @@ const isDone = ({ state }: Reembedding) => state === 'done';
 /** Stops a service, and waits until the model has seen the end of the requests that it held. */
 async function stopHeld(service: Service, model: HeldModel): Promise<void> {
   await service.stop();
-  while (model.isWaiting) await otherWork();
+  while (model.waiting > 0) await otherWork();
 }
 
 test('searches and writes go on, and see the one model or the other, never both', async () => {
