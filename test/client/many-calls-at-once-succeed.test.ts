@@ -272,10 +272,12 @@ describe('with a clock that the test moves', () => {
         exportLines: () => database.exportLines().next(),
         changes: () => database.changes({ waitMs: 1_000 }),
       }[name];
+      const start = performance.now();
       const failed = expect(call()).rejects.toMatchObject({ code: 'busy' });
       await endPauses(6);
       await failed;
       expect(seen.attempts).toBe(7);
+      expect(performance.now() - start).toBe(60_000);
     },
   );
 

@@ -4,8 +4,9 @@ use crate::doctor::patient::Patient;
 use crate::error::Error;
 use crate::store::{Findings, LastChanges, Repaired, Rows, State, store_path};
 
-/// Makes the state again from rows and changes, and the number of the last commit that switched to another model. Returns whether these prove that no record is missing: every record has
-/// its checksum, and the change feed has every change and leads to the same records.
+/// Makes the state again from rows and changes, and the number of the last commit that switched to another model. Returns
+/// whether these prove that no record is missing: every record has its checksum, and the change feed has every change and
+/// leads to the same records.
 ///
 /// # Errors
 /// Those of the store.
